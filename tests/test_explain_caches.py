@@ -17,11 +17,11 @@ def _values(drive: str, folder: Path, **settings: str) -> dict[str, float | None
     return {finding.name: finding.value for finding in run.findings}
 
 
-@pytest.mark.parametrize("kib", [512, 1536, 4096])
+@pytest.mark.parametrize("kib", [512, 1300, 4096])
 def test_how_far_a_disk_reads_ahead_follows_the_drives(kib: int, tmp_path: Path) -> None:
     found = _values("wd6400aaks", tmp_path, **{"cache.read_ahead": f"{kib} KiB"})
     assert found["read_ahead"] == 1
-    assert found["read_ahead_bytes"] == kib * 1024
+    assert found["read_ahead_bytes"] == pytest.approx(kib * 1024, rel=0.02)
 
 
 def test_a_disk_that_does_not_read_ahead(tmp_path: Path) -> None:
@@ -71,12 +71,12 @@ def test_neighbours_of_what_is_kept_are_not_read_ahead(tmp_path: Path) -> None:
     assert (found["read_cache_bytes"].interval or (0,))[0] == 3 * MIB
 
 
-@pytest.mark.parametrize("segments", [1, 4])
+@pytest.mark.parametrize("segments", [1, 4, 12])
 def test_segments_of_a_disk_are_told_and_what_they_keep(segments: int, tmp_path: Path) -> None:
     found = _values("wd6400aaks", tmp_path, **{"cache.segments": str(segments)})
     assert found["read_ahead_streams"] == segments
-    assert found["read_ahead_bytes"] == 2 * MIB
-    assert found["read_cache_bytes"] == segments * 2 * MIB
+    assert found["read_ahead_bytes"] == pytest.approx(2 * MIB, rel=0.02)
+    assert found["read_cache_bytes"] == pytest.approx(segments * 2 * MIB, rel=0.02)
 
 
 def test_the_largest_that_all_hit_is_told_from_a_late_hit() -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from fourcorners.analysis.internals.caches import read_cache
+from fourcorners.analysis.internals.view import moves_an_arm
 from fourcorners.manifest import Chart
 from fourcorners.suites.common import KIB, MIB, access
 from fourcorners.suites.definition import Definition, Plan
@@ -46,6 +47,18 @@ SEQUENCES_FROM_PART = 40
 SEQUENCE_FROM_PART = 56
 SEQUENCE_PER_SECOND = 15.0
 SEQUENCE_FASTER = 1.013
+# A disk that seeks for each read of so many sequences has no time left in which to read ahead. So
+# what it misses is measured again with so few reads a second, of all sequences together, that most
+# of its time is idle, and with more sequences.
+CALM_PER_SECOND = 40.0
+CALM_READS = 20
+CALM_SEQUENCES_MOST = 24
+# Faster by more, as all begin at once and would meet again.
+CALM_FASTER = 1.02
+CALM_FROM_PART = 12
+CALM_PARTS = 8
+# Halvings of what lies between the distances, and between the numbers of sequences.
+HALVINGS = 6
 
 
 @dataclass(frozen=True)
@@ -60,7 +73,8 @@ class Parameters:
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     """4 KiB reads, one at a time: in sequence, at random, all places of a region three times over;
     such that each lies some distance beyond the one before, with a pause between them; and several
-    sequences side by side, with pauses."""
+    sequences side by side, with pauses. Of a disk that reads ahead, distances and numbers of
+    sequences are then halved until both are known."""
     span = min(SPAN_BYTES, probed_bytes(subject))
     area = subject.area_bytes if not subject.fills else span
     block = max(BLOCK_BYTES, subject.request_alignment_bytes)
@@ -118,7 +132,52 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         label = "one sequence" if count == 1 else f"{count} sequences side by side"
         return Measurement(f"streams/{count}", label, workload, {"sequences": count})
 
+    def calm(count: int, number: int) -> Measurement:
+        begins = number * subject.rounded(part // CALM_PARTS)
+        streams = [
+            access(
+                "read",
+                "sequential",
+                block,
+                offset_bytes=(CALM_FROM_PART + place) * part + begins,
+                span_bytes=part - begins,
+                arrival=fixed_rate(CALM_PER_SECOND / count * CALM_FASTER**place),
+            )
+            for place in range(count)
+        ]
+        time_s = CALM_READS * count / CALM_PER_SECOND
+        workload = Workload(streams, duration_s=time_s, seed=seed)
+        label = f"{count} sequences side by side, few reads"
+        axes = {"sequences": count, "calm": number + 1}
+        return Measurement(f"streams/calm/{count}", label, workload, axes)
+
+    def of_disk(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
+        if "sequential" not in measured or "random" not in measured:
+            return ()
+        sequential_s, random_s = (1 / measured[id].iops for id in ("sequential", "random"))
+        if not moves_an_arm(random_s) or not read_cache.is_ahead(random_s, sequential_s):
+            return ()
+        limit_s = read_cache.between_s(sequential_s, random_s)
+        distances, busy, idle = {}, {}, {}
+        for axes, recording in measured.points:
+            share = read_cache.share_below(recording.read, limit_s)
+            if "distance_bytes" in axes:
+                distances[int(axes["distance_bytes"])] = share
+            elif "calm" in axes:
+                idle[int(axes["sequences"])] = share
+            elif "sequences" in axes:
+                busy[int(axes["sequences"])] = share
+        distance = read_cache.distance_wanted(distances, block)
+        count = read_cache.sequences_wanted(busy, idle, CALM_SEQUENCES_MOST)
+        return (
+            *(() if distance is None else (ahead(distance),)),
+            *(() if count is None else (calm(count, len(idle)),)),
+        )
+
     def between(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
+        return (*region_between(measured), *of_disk(measured))
+
+    def region_between(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
         done = {
             int(axes["region_bytes"]): recording
             for axes, recording in measured.points
@@ -141,6 +200,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             return ()
         # Elsewhere than the one before, of which memory is full.
         number = 1 + sum(size not in REGIONS_BYTES for size in done)
+        if number > REGIONS_BETWEEN:
+            return ()
         place = number * span // (2 * REGIONS_BETWEEN) // again_block * again_block
         return (again(region, place),)
 
@@ -169,10 +230,10 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
                 else (),
                 interleaved(points, span_bytes=span, seed=seed, every=8),
                 between,
-                batches_max=REGIONS_BETWEEN + 1,
-                what="regions between",
-                later=again(REGIONS_BYTES[-1]),
-                later_count=REGIONS_BETWEEN,
+                batches_max=HALVINGS + 1,
+                what="sizes between",
+                later=calm(CALM_SEQUENCES_MOST, 0),
+                later_count=HALVINGS,
             ),
         )
         if enough

@@ -27,6 +27,7 @@ from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.usual import usual_s
 from fourcorners.analysis.internals.view import PointAxis, View, by, ids, pick
 from fourcorners.analysis.source import Measured
+from fourcorners.recording import OperationRecording
 from fourcorners.sentences import say
 
 TEST = "probe-caches"
@@ -56,6 +57,11 @@ _HITS = 0.8
 """From this share of reads in memory on, the drive reads ahead of all sequences. The first reads of
 a sequence are never in memory, and of one sequence too many, one in so many reads is not."""
 
+_BUSY = 0.5
+"""A disk whose reads would keep it busy for more than this share of the time, if each needed the
+arm, may have no time in which to read ahead. Once reads miss, the arm leaves each sequence for
+the next before anything is read ahead, and they go on missing."""
+
 _ALL, _NOT_ALL = 0.9, 0.8
 """From the first share of the reads of a single sequence on, all are in memory. Up to the second,
 only reads of a page that was just read are: three of the four reads of a page."""
@@ -71,6 +77,10 @@ between all and none. Where more is in memory, other load delayed some of the do
 _AGAIN_GAIN = 1.3
 """From this ratio on, of the time of a random read to that of a read of a region read three times,
 two of three passes came from memory. The ratio would be 3 if memory took no time."""
+
+_REACH_PARTS = 32
+"""Between two distances that differ by no more than this part of the nearer one, no other is read:
+the middle is then off by 2 % at most."""
 
 _REFINED = 1.07
 """Up to this ratio of the smallest region that is not kept to the largest that is, no region
@@ -92,6 +102,10 @@ class _Alone:
     @property
     def sequential_s(self) -> float:
         return usual_s(self.sequential)
+
+    @property
+    def limit_s(self) -> float:
+        return between_s(self.sequential_s, self.random_s)
 
 
 def _alone(view: View) -> _Alone | None:
@@ -134,7 +148,7 @@ def reads_ahead(view: View) -> Answer | None:
     about: dict[str, Any] = {"detail": detail, "evidence": ids([alone.random, alone.sequential])}
     again = {} if view.is_disk else view.once(_again)
     alike = Assumption.READS_AHEAD_ALONE
-    if gain <= _AHEAD_GAIN:
+    if not is_ahead(alone.random_s, alone.sequential_s):
         return yes_or_no(False, say("alike"), **about).checked(alike, None)
     in_memory, shown_by = view.once(_from_memory, alone.sequential.latency_percentile_s(50) or 0.0)
     if in_memory is False:
@@ -150,7 +164,7 @@ def reads_ahead(view: View) -> Answer | None:
         return ahead()
     smallest = next(iter(by(AGAIN(view), PointAxis.REGION).values()))
     quick_s = smallest.latency_percentile_s(50) or alone.random_s
-    share = _share_below(view, alone.sequential, math.sqrt(quick_s * alone.random_s))
+    share = share_below(alone.sequential, math.sqrt(quick_s * alone.random_s))
     detail["in_memory"] = share
     if share > _ALL:
         return ahead()
@@ -170,15 +184,9 @@ def streams(view: View) -> Answer | None:
     if ahead.value is None:
         share = ahead.detail["in_memory"]
         return unknown(say("read_ahead.maybe_beside", in_memory=share))
-    between_s = math.sqrt(alone.sequential_s * alone.random_s)
     side = by(SIDE_BY_SIDE(view), PointAxis.SEQUENCES)
-    hit = {count: _share_below(view, m, between_s) for count, m in side.items()}
-    # With too many sequences for any read-ahead, the rest of each page read is in memory still.
-    beside = min(hit.values(), default=0.0)
-    all_hit = {c: share > beside + _HITS * (1 - beside) for c, share in hit.items()}
-    if beside > _HITS:
-        all_hit = dict.fromkeys(hit, True)
-    last, missed = bracket({1: True} | all_hit)
+    hit = {count: share_below(m, alone.limit_s) for count, m in side.items()}
+    last, missed = bracket({1: True} | _all_hit(hit, of_pages=not view.is_disk))
     if last is None or (last == 1 and 1 not in hit):
         return unknown(say("alone", share=hit.get(1, 0.0)), detail={"in_memory": hit})
     detail = {
@@ -191,6 +199,8 @@ def streams(view: View) -> Answer | None:
     if last is None or missed is None:
         return unknown(say("maybe_more", last=last), detail=detail)
     shown = hit.get(last, 1.0)
+    if view.is_disk and side[missed].iops * alone.random_s > _BUSY:
+        return unknown(say("busy", last=last, missed=missed), detail=detail)
     if missed > last + 1 or (view.once(pace.scatter) and hit[missed] > _CLEAR_DROP * shown):
         return unknown(say("not_all", last=last, missed=missed), detail=detail)
     said = say("one" if last == 1 else "several", missed=missed, share=hit[missed])
@@ -199,10 +209,68 @@ def streams(view: View) -> Answer | None:
     return replace(answer, checks=tested)
 
 
-def _share_below(view: View, point: Measured, limit_s: float) -> float:
+def is_ahead(random_s: float, sequential_s: float) -> bool:
+    """Whether small reads are so much faster in sequence that a drive may read ahead."""
+    return random_s > _AHEAD_GAIN * sequential_s
+
+
+def between_s(sequential_s: float, random_s: float) -> float:
+    """The time that is as many times that of a read from memory as that of one from the medium is
+    of it."""
+    return math.sqrt(sequential_s * random_s)
+
+
+def share_below(reads: OperationRecording, limit_s: float) -> float:
     """The share of the reads that took less than the limit."""
-    low, _, count = point.histogram
-    return float(count[low < limit_s * 1e9].sum() / count.sum())
+    low, _, count = reads.histogram
+    return float(count[low < limit_s * 1e9].sum() / max(count.sum(), 1))
+
+
+def _all_hit(hit: Mapping[int, float], *, of_pages: bool) -> dict[int, bool]:
+    """Whether all sequences found their reads in memory, by their number, from the shares of reads
+    that did.
+
+    With too many sequences for any read-ahead, the rest of each page read is in memory still, on
+    drives ``of_pages``.
+    """
+    beside = min(hit.values(), default=0.0) if of_pages else 0.0
+    if beside > _HITS:
+        return dict.fromkeys(hit, True)
+    return {count: share > beside + _HITS * (1 - beside) for count, share in hit.items()}
+
+
+def sequences_wanted(busy: Mapping[int, float], calm: Mapping[int, float], most: int) -> int | None:
+    """The number of sequences to read next from a disk that is idle most of the time; ``None`` when
+    the largest number of which it reads ahead is known, or larger than ``most``.
+
+    Args:
+        busy: the share of the reads that were in memory, by number of sequences, from a disk that
+            many reads may keep from reading ahead: what it misses shows nothing.
+        calm: the same from a disk that was idle most of the time.
+        most: the largest number that can be read.
+    """
+    hits = _all_hit({**busy, **calm}, of_pages=False)
+    shown = {count: hit for count, hit in hits.items() if hit or count in calm}
+    last, missed = bracket({1: True} | shown)
+    if last is None or last >= most or missed == last + 1:
+        return None
+    if missed is None and not calm and last < max(busy, default=0):
+        return last + 1
+    return (last + (missed or most + 1)) // 2
+
+
+def distance_wanted(hits: Mapping[int, float], unit_bytes: int) -> int | None:
+    """The distance to read at next, between the largest that is in memory and the next; ``None``
+    when both are close, or one of them is missing.
+
+    Args:
+        hits: the share of the reads that were in memory, by their distance in bytes.
+        unit_bytes: what distances are multiples of.
+    """
+    last, missed = bracket({distance: share > _DISTANT_HITS for distance, share in hits.items()})
+    if last is None or missed is None or missed - last <= max(last / _REACH_PARTS, unit_bytes):
+        return None
+    return (last + missed) // 2 // unit_bytes * unit_bytes
 
 
 def bracket(hits: Mapping[int, bool]) -> tuple[int | None, int | None]:
@@ -217,8 +285,9 @@ def bracket(hits: Mapping[int, bool]) -> tuple[int | None, int | None]:
 
 
 def reach(view: View) -> Answer | None:
-    """Finds how far a disk reads ahead: the largest distance at which reads take less than the
-    geometric mean of a read from memory and a read from the platters."""
+    """Finds how far a disk reads ahead: up to a distance between the largest at which reads take
+    less than the geometric mean of a read from memory and a read from the platters, and the
+    next."""
     ahead, alone = view.answer("read_ahead"), view.once(_alone)
     if ahead is None or alone is None:
         return None
@@ -226,9 +295,8 @@ def reach(view: View) -> Answer | None:
         return inapplicable(say("not_ahead"), evidence=ahead.evidence)
     if not view.is_disk:
         return unknown(say("of_flash"), evidence=ahead.evidence)
-    between_s = math.sqrt(alone.sequential_s * alone.random_s)
     paused = by(PAUSED(view), PointAxis.DISTANCE)
-    hit = {distance: _share_below(view, m, between_s) for distance, m in paused.items()}
+    hit = {distance: share_below(m, alone.limit_s) for distance, m in paused.items()}
     last, missed = bracket({d: share > _DISTANT_HITS for d, share in hit.items()})
     beyond = [share for distance, share in hit.items() if missed and distance >= missed]
     unclear = last is not None and any(share > _CLEAR_DROP * hit[last] for share in beyond)
@@ -244,8 +312,10 @@ def reach(view: View) -> Answer | None:
         return unknown(say("further", most=max(hit)), detail=detail)
     if unclear:
         return unknown(say("no_end", missed=missed), detail=detail)
-    said = say("measured", missed=missed)
-    return known(last, said, bounds=(float(last), float(missed)), detail=detail)
+    # What was read first may be a part of it or not.
+    bounds = (float(last), float(missed + (alone.random.block_bytes or 0)))
+    said = say("measured", last=last, missed=missed)
+    return known(sum(bounds) / 2, said, bounds=bounds, detail=detail)
 
 
 def cache(view: View) -> Answer | None:
@@ -303,7 +373,8 @@ def _segments(view: View) -> Answer:
     low, high = (count * bound for bound in reach.interval)
     said = say("segment" if count == 1 else "segments", each=reach.value)
     detail = {"segments": count, "goodness": reach.detail["goodness"]}
-    answer = known(low, said, bounds=(low, high), detail=detail, evidence=evidence)
+    value = count * (reach.value or 0.0)
+    answer = known(value, said, bounds=(low, high), detail=detail, evidence=evidence)
     return answer.checked(Assumption.AGAIN_FROM_MEMORY, None)
 
 
