@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from fault_runs import validate
 
+import fourcorners as fc
 from fourcorners import catalog
 from fourcorners.analysis.access_model import AccessModel
 from fourcorners.catalog.published import Published, published, published_apart
@@ -114,6 +115,10 @@ def test_a_fitted_figure_is_one_that_a_source_names() -> None:
     assert fitted_parameters(figure_of("v3-write-ratio-repeated")) == ()
     assert fitted_parameters(figure_of("core-write-rate")) == ("flash.ways",)
     assert fitted_parameters(figure_of("owc-x25m-latency-max")) == ("variation.housekeeping_time",)
+    assert fitted_parameters(figure_of("v3-240-latency-max-repeated")) == (
+        "variation.housekeeping_time",
+    )
+    assert fitted_parameters(figure_of("v3-240-latency-max")) == ()
     assert fitted_parameters(figure_of("v3-510-latency-max")) == ()
     # A vendor's claim that a parameter takes over, and one that its source only mentions.
     assert fitted_parameters(figure_of("claim-vector-write")) == ("controller.write_overhead",)
@@ -374,6 +379,19 @@ def test_the_longest_write_is_that_of_the_review() -> None:
         "owc", figure_of("owc-x25m-160-write"), Results({experiment.key: measured}, {})
     )
     assert rate.verdict == "met", rate.simulated
+
+
+def test_the_vertex_3_stops_as_long_as_with_the_review_s_repeated_data() -> None:
+    """A few writes show it too. With other data it stops as long, so that figure is missed."""
+    stream = fc.Stream.write("random", 4096, span_bytes=8 * 10**9, arrival=fc.fixed_rate(2000))
+    with fc.open_target("sim:ocz-vertex-3-240gb") as drive:
+        recording = drive.run(fc.Workload([stream], duration_s=160))
+    assert recording.write.latency_max_s is not None
+    longest_ms = recording.write.latency_max_s * 1e3
+    assert published()["v3-240-latency-max-repeated"].error(longest_ms) == pytest.approx(
+        0, abs=0.05
+    )
+    assert published()["v3-240-latency-max"].error(longest_ms) < -0.5
 
 
 @pytest.mark.parametrize("headline", ["H1", "H2", "H3", "H4", "H5", "H6", "H7", "H9"])
