@@ -87,6 +87,7 @@ class Asked:
 
 _DISCRETE, _CONTINUOUS, _YES_NO, _ODD = ValueKind
 _THROUGH = ("volatile_write_cache", "power_loss_protection")
+_PLATTERS = ("rotation_rpm", "track_bytes", "track_switch")
 _CURVE_NEEDS = ("command_queue_depth",)
 _READ_NEEDS = (
     "mapping_unit",
@@ -280,24 +281,24 @@ CATALOG: tuple[Asked, ...] = (
         trim_granularity.granularity, (), Of.FLASH),
 
     Asked("zones", "Zones of equal rate", "1", _DISCRETE, zones.PLACES, zones.count,
-        ("link_ceiling",),
+        ("link_ceiling", *_PLATTERS),
         assumes=(Assumption.OUTER_EDGE_FIRST,)),
     Asked("outer_rate", "Rate at the outer edge", "B/s", _CONTINUOUS, zones.PLACES,
-        zones.outer_rate, ("link_ceiling",),
-        assumes=(Assumption.OUTER_EDGE_FIRST,)),
+        zones.outer_rate, ("link_ceiling", *_PLATTERS),
+        assumes=(Assumption.OUTER_EDGE_FIRST, Assumption.NO_TURN_LOST)),
     Asked("inner_rate", "Rate at the inner edge", "B/s", _CONTINUOUS, zones.PLACES,
-        zones.inner_rate,
-        assumes=(Assumption.OUTER_EDGE_FIRST,)),
+        zones.inner_rate, _PLATTERS,
+        assumes=(Assumption.OUTER_EDGE_FIRST, Assumption.NO_TURN_LOST)),
     Asked("rotation_rpm", "Rotation speed", "1/min", _DISCRETE, mechanics.NEAR, mechanics.rotation,
         assumes=(Assumption.ANY_ANGLE,)),
     Asked("seek_stroke", "Seek over all cylinders", "s", _CONTINUOUS, mechanics.IN_TURNS,
-        mechanics.seek_stroke, asked_by=mechanics.NEAR,
+        mechanics.seek_stroke, _PLATTERS, asked_by=mechanics.NEAR,
         assumes=(Assumption.OUTER_EDGE_FIRST, Assumption.ROOT_OF_DISTANCE)),
     Asked("seek_base", "Shortest seek", "s", _CONTINUOUS, mechanics.IN_TURNS, mechanics.seek_base,
-        ("rotation_rpm", "command_queue_depth"), asked_by=mechanics.NEAR,
+        ("command_queue_depth", *_PLATTERS), asked_by=mechanics.NEAR,
         assumes=(Assumption.OUTER_EDGE_FIRST, Assumption.ROOT_OF_DISTANCE, Assumption.ANY_ANGLE)),
     Asked("seek_mean", "Seek between two places at random", "s", _CONTINUOUS, mechanics.IN_TURNS,
-        mechanics.seek_mean, ("rotation_rpm", "command_queue_depth"), asked_by=mechanics.NEAR,
+        mechanics.seek_mean, ("command_queue_depth", *_PLATTERS), asked_by=mechanics.NEAR,
         assumes=(Assumption.OUTER_EDGE_FIRST, Assumption.ROOT_OF_DISTANCE, Assumption.ANY_ANGLE)),
     Asked("track_bytes", "Track at the outer edge", "B", _CONTINUOUS, tracks.FOLLOWING,
         tracks.track_bytes, ("rotation_rpm",), asked_by=tracks.asked,

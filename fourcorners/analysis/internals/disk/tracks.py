@@ -187,6 +187,7 @@ def _read(view: View) -> _Read | Answer:
         "switches_s": [switch.seconds for switch in followed.switches],
         "switches": [len(switch.numbers) for switch in followed.switches],
         "leaving_share": followed.leaving_share,
+        "bytes_per_second": distance / float(log.latency_s[1:].mean()),
         "goodness": {"switches_off": off},
     }
     return _Read(followed, track, distance, turn_s, detail)

@@ -5,6 +5,12 @@ falls from the outer edge inwards. A least-squares fit with a penalty of log n v
 point finds the steps of the logarithm of the rate (PELT: Killick, Fearnhead and Eckley, JASA 2012,
 by ``ruptures``). A place whose reads cross into the next zone has a rate between the two and is no
 zone of its own.
+
+The host asks for the next part only when it has the one before. A disk that has not read ahead by
+then waits for a whole turn, at each request: the rate that the host sees is then that of its
+requests, not that of the platters. Reads that follow the head (:mod:`tracks`) show the latter at
+the start of the disk, and so how many turns a request loses. Its time without them is that of the
+platters.
 """
 
 from __future__ import annotations
@@ -32,33 +38,115 @@ _STEP_MIN = 0.004
 """The smallest relative step of the rate that counts. The sectors of a track change by at least as
 much in any zone table, and the number of turns in a measurement scatters less."""
 
+_FASTEST_RPM = 15_000
+"""No spindle turns faster."""
+
+_MOST = 0.9
+"""If this share of the places takes less than a turn for a request, none loses one."""
+
+_OUTER_PARTS = 16
+"""The first one in so many places is near the tracks that were followed. The zones of a disk are
+fewer than twice as many."""
+
+_WHOLE_OFF_MAX = 0.1
+"""The turns that a request loses may differ by so much from a whole number."""
+
+_PLACE_STEP_MAX = 0.3
+"""The logarithm of the largest step of the time of a request from a place to the next, without the
+turns that it loses: zones differ by less, and a turn is longer than a third of a request, as no
+track of a disk holds less than a third of it."""
+
 _LINK_NEAR = 0.97
 """From this share of the link's rate on, the link may be the limit."""
 
 
 def profile(view: View) -> tuple[Floats, Floats]:
-    """The offsets in bytes, ascending, and the rates in bytes per second, with shape (places,)."""
-    points = sorted((float(m.point[PointAxis.OFFSET]), m.bytes_per_second) for m in PLACES(view))
-    array = np.array(points, dtype=np.float64).reshape(-1, 2)
-    return array[:, 0], array[:, 1]
+    """The offsets in bytes, ascending, and the rates of the platters in bytes per second, with
+    shape (places,); where it is not known whether requests lose turns, the rates of the
+    requests."""
+    places = view.once(_places)
+    seconds = places.seconds - (view.once(_lost) or 0) * _turn_s(view)
+    return places.offset, places.block_bytes / seconds
 
 
-def levels(rate: Floats) -> list[tuple[int, int]]:
+@dataclass(frozen=True)
+class _Places:
+    """The places by offset, with shape (places,): the time of a request in seconds, and how many
+    of them were measured."""
+
+    offset: Floats
+    seconds: Floats
+    reads: Floats
+    block_bytes: Floats
+
+
+def _places(view: View) -> _Places:
+    points = sorted(PLACES(view), key=lambda m: int(m.point[PointAxis.OFFSET]))
+    array = np.array(
+        [
+            (float(m.point[PointAxis.OFFSET]), 1 / m.iops, m.ios, m.bytes_per_second / m.iops)
+            for m in points
+        ],
+        dtype=np.float64,
+    ).reshape(-1, 4)
+    return _Places(*array.T)
+
+
+def _turn_s(view: View) -> float:
+    """The time of a turn; of the fastest spindle where the speed is not known."""
+    return 60 / (view.value("rotation_rpm") or _FASTEST_RPM)
+
+
+def _lost(view: View) -> int | None:
+    """How many turns each of the requests loses, at all places; ``None`` where it does not show,
+    or is not a whole number."""
+    places = view.once(_places)
+    if not len(places.seconds) or view.value("rotation_rpm") == 0:
+        return 0
+    turn_s, tracks = _turn_s(view), view.answer("track_bytes")
+    if tracks is None or tracks.value is None:
+        return 0 if np.quantile(places.seconds, _MOST) < turn_s else None
+    if view.value("rotation_rpm") is None:
+        return None
+    read_s = places.block_bytes / tracks.detail["bytes_per_second"]
+    turns = (places.seconds - read_s)[: max(len(read_s) // _OUTER_PARTS, 1)] / turn_s
+    lost = round(float(np.median(turns)))
+    if lost < 0 or np.max(np.abs(turns - lost)) > _WHOLE_OFF_MAX:
+        return None
+    # From place to place one turn more or less would be a step that no zone makes.
+    left = places.seconds - lost * turn_s
+    if np.min(left) <= 0 or np.max(np.abs(np.diff(np.log(left)))) > _PLACE_STEP_MAX:
+        return None
+    return lost
+
+
+def _step_min(view: View) -> float:
+    """The smallest relative step that counts: of reads that lose turns, a switch of tracks more or
+    less is a larger share of the time that is left."""
+    switch_s = view.value("track_switch")
+    if not switch_s or not view.once(_lost):
+        return _STEP_MIN
+    places, (_, rate) = view.once(_places), view.once(profile)
+    return max(_STEP_MIN, 2 * float(np.max(switch_s * rate / places.block_bytes / places.reads)))
+
+
+def levels(rate: Floats, step_min: float = _STEP_MIN) -> list[tuple[int, int]]:
     """Finds the zones as ranges of places, in order.
 
     Args:
         rate: the rate at each place, positive, with shape (places,).
+        step_min: the smallest relative step that counts.
     """
     # The import is here so that commands that compute nothing start quickly.
     import ruptures
 
     logs = np.log(rate)
-    penalty = change_penalty(logs, least_noise=_STEP_MIN / 8)
+    penalty = change_penalty(logs, least_noise=step_min / 8)
     ends = ruptures.Pelt(model="l2", min_size=1, jump=1).fit(logs[:, None]).predict(pen=penalty)
     bounds = [0, *ends]
     zones = list(itertools.pairwise(bounds))
     zones = _without_crossings(logs, zones)
-    return _merged(logs, zones)
+    return _merged(logs, zones, step_min)
 
 
 def _without_crossings(logs: Floats, zones: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -77,13 +165,13 @@ def _without_crossings(logs: Floats, zones: list[tuple[int, int]]) -> list[tuple
     return kept
 
 
-def _merged(logs: Floats, zones: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merged(logs: Floats, zones: list[tuple[int, int]], step_min: float) -> list[tuple[int, int]]:
     """Merges neighbours that differ by less than the smallest step."""
     merged = [zones[0]]
     for start, end in zones[1:]:
         before = merged[-1]
         step = abs(logs[start:end].mean() - logs[before[0] : before[1]].mean())
-        if step < _STEP_MIN:
+        if step < step_min:
             merged[-1] = (before[0], end)
         else:
             merged.append((start, end))
@@ -108,7 +196,7 @@ def _zones(view: View) -> _Zones | Answer:
     if len(rate) < _PLACES_MIN:
         said = say("zones.few_places", places=len(rate), wanted=_PLACES_MIN)
         return unknown(said, detail=detail)
-    ranges = levels(rate)
+    ranges = levels(rate, view.once(_step_min))
     means = [float(rate[start:end].mean()) for start, end in ranges]
     if any(later >= earlier for earlier, later in itertools.pairwise(means)):
         return unknown(say("zones.no_steps"), detail=detail)
@@ -141,8 +229,8 @@ def count(view: View) -> Answer:
     if hidden := _hidden(view, zones):
         return hidden
     number = len(zones.ranges)
-    if number > 1 and zones.goodness["scatter_within_zones"] > _STEP_MIN:
-        return unknown(say("scatter", smallest=_STEP_MIN), detail=zones.detail)
+    if number > 1 and zones.goodness["scatter_within_zones"] > view.once(_step_min):
+        return unknown(say("scatter", smallest=view.once(_step_min)), detail=zones.detail)
     ends = {"first": zones.rates[0], "last": zones.rates[-1]}
     said = say("one", **ends) if number == 1 else say("steps", steps=number - 1, **ends)
     answer = known(number, said, detail=zones.detail | {"goodness": zones.goodness})
@@ -168,10 +256,17 @@ def inner_rate(view: View) -> Answer | None:
 def _edge(view: View, zones: _Zones, which: int) -> Answer | None:
     if len(zones.ranges) == 1:
         return None
+    lost = view.once(_lost)
+    if lost is None:
+        return unknown(say("outer_rate.turns"), detail=zones.detail)
     value = zones.rates[which]
     # Depending on its start, a measurement contains one track switch more or less. Places of a zone
     # differ by this switch or agree, so that more places do not make the mean more exact. The
     # spread is that of all zones together, because the places of one may agree by chance.
     bounds = about(value, zones.spread * value)
-    answer = known(value, say("measured"), bounds=bounds, detail={"goodness": zones.goodness})
+    detail = {"goodness": zones.goodness, "turns_lost": lost}
+    answer = known(value, say("without" if lost else "measured"), bounds=bounds, detail=detail)
+    followed = view.answer("track_bytes")
+    shown_by = () if followed is None else followed.evidence or ()
+    answer = answer.checked(Assumption.NO_TURN_LOST, None if lost else True, shown_by)
     return answer.checked(Assumption.OUTER_EDGE_FIRST, True, ids(PLACES(view)))
