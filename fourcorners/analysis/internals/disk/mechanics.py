@@ -7,9 +7,11 @@ a turn. Spindles turn at few speeds, and the nearest of these is the finding.
 
 Seeks: reads that alternate between two regions take c + S sqrt(x) in the mean, where x is the share
 of all cylinders between the regions. An arm that accelerates for half the way and brakes for the
-other half needs a time that grows with the root (Ruemmler and Wilkes, IEEE Computer 27(3), 1994). A
-long seek also runs at the arm's full speed, which adds a time that grows with x. It is part of the
-curve where the recordings show it. c contains what does not depend on the distance: half a turn,
+other half needs a time that grows with the root. A long seek also runs at the arm's full speed:
+from some distance on its time grows with x (Ruemmler and Wilkes, IEEE Computer 27(3), 1994). Where
+the recordings show this, the best of such curves is taken, with the bend at any distance, or with
+both terms at all distances; and an interval contains those of all curves that the recordings do not
+contradict. c contains what does not depend on the distance: half a turn,
 settling, firmware. If the drive accepts a command while it serves another one, its firmware works
 in the meantime, and c less half a turn is the shortest seek. Where the rate is higher, there are
 fewer cylinders per byte: x, and the time of the transfer, follow from the rates by place where
@@ -19,7 +21,9 @@ these were measured.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +32,7 @@ import scipy
 from fourcorners.analysis.internals.answer import Answer, about, inapplicable, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.disk import zones
-from fourcorners.analysis.internals.thresholds import points_min
+from fourcorners.analysis.internals.thresholds import UNSURE, points_min
 from fourcorners.analysis.internals.view import PointAxis, View, ids, moves_an_arm, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import capacity_bytes
@@ -65,7 +69,16 @@ _PERCENTILES = (0.05, 0.95)
 """The spread lies between these quantiles: nine tenths of a turn, without odd reads at its ends."""
 
 _BENT = 0.01
-"""The chance at which a term that grows with the distance is taken for one though there is none."""
+"""The chance at which seeks that grow with the root alone are taken for others."""
+
+_IMPROBABLE = 0.1
+"""Curves whose times scatter more than those of the best are left out of a 90 % interval at this
+chance."""
+
+_UNEVEN_MAX = 0.05
+"""The times within the spread may lie so far, as a share of it, from where even times lie at the
+quarters. Chance gives 2000 reads 0.025. Times that scatter normally are off by 0.07, those of a
+queue by 0.28: of these the width is that of no turn, though it may be near one's."""
 
 _RESIDUAL_MAX = 0.1
 """Above this scatter about the curve, in strokes, the curve does not hold."""
@@ -78,6 +91,7 @@ _PLACES = 500
 """So many places represent the whole disk."""
 
 _DISTANCES_MIN = points_min(parameters=2)
+_BENT_MIN = points_min(parameters=4)
 
 
 def still(view: View) -> Answer | None:
@@ -99,10 +113,12 @@ def rotation(view: View) -> Answer:
         answer = known(0.0, say("still", read_s=read_s), detail=detail)
         return answer.checked(Assumption.ANY_ANGLE, None)
     low, high, count = near.histogram
-    turn_s = _spread_s((low + high) / 2e9, count.astype(np.float64))
+    turn_s, uneven = _spread((low + high) / 2e9, count.astype(np.float64))
     speed, second = sorted(SPEEDS_RPM, key=lambda rpm: abs(np.log(turn_s * rpm / 60)))[:2]
     off = 60 / turn_s / speed - 1
-    shown = {"turn_s": turn_s, "goodness": {"off_the_nearest_speed": off}}
+    shown = {"turn_s": turn_s, "goodness": {"off_the_nearest_speed": off, "uneven": uneven}}
+    if uneven > _UNEVEN_MAX:
+        return unknown(say("uneven", turn_s=turn_s), detail=shown)
     other = abs(np.log(turn_s * second / 60)) / max(abs(np.log(turn_s * speed / 60)), 1e-9)
     if abs(off) > _SPEED_TOLERANCE or other < _OTHER_SPEED_MIN:
         return unknown(say("no_speed"), detail=shown)
@@ -111,14 +127,18 @@ def rotation(view: View) -> Answer:
     return answer.checked(Assumption.ANY_ANGLE, True, [near.recording])
 
 
-def _spread_s(times_s: Floats, count: Floats) -> float:
-    """The width of an even spread of times, for reads that came from the platters."""
+def _spread(times_s: Floats, count: Floats) -> tuple[float, float]:
+    """The width of an even spread of times, for reads that came from the platters; and how far the
+    times at the quarters are from those of an even spread, at most, as a share of the width."""
     order = np.argsort(times_s)
     times_s, count = times_s[order], count[order]
     median = _quantile(times_s, count, 0.5)
     uncached = times_s > _CACHED_SHARE * median
-    early, late = (_quantile(times_s[uncached], count[uncached], share) for share in _PERCENTILES)
-    return (late - early) / (_PERCENTILES[1] - _PERCENTILES[0])
+    shares = np.linspace(*_PERCENTILES, 5)
+    at = np.array([_quantile(times_s[uncached], count[uncached], share) for share in shares])
+    width = float(at[-1] - at[0])
+    uneven = np.abs((at - at[0]) / max(width, 1e-9) - np.linspace(0, 1, 5))
+    return width / (_PERCENTILES[1] - _PERCENTILES[0]), float(uneven.max())
 
 
 def _quantile(times_s: Floats, count: Floats, share: float) -> float:
@@ -142,86 +162,111 @@ def strokes(distance_bytes: Floats, capacity: float, offset: Floats, rate: Float
     return np.asarray(np.interp(distance_bytes, grid, cylinders / cylinders[-1]))
 
 
+_Terms = Callable[[Floats], Floats]
+"""The terms of a curve, with shape (terms, points), at shares of all cylinders with shape
+(points,); the first one is 1."""
+
+
+def _root(share: Floats) -> Floats:
+    return np.array([np.ones_like(share), np.sqrt(share)])
+
+
+def _root_and_line(share: Floats) -> Floats:
+    return np.array([np.ones_like(share), np.sqrt(share), share])
+
+
+def _root_then_line(share: Floats, bend: float) -> Floats:
+    near, far = np.sqrt(np.minimum(share, bend)), np.maximum(share - bend, 0)
+    return np.array([np.ones_like(share), near, far])
+
+
+_BENT_TERMS: tuple[_Terms, ...] = (
+    _root_and_line,
+    *(partial(_root_then_line, bend=bend) for bend in np.linspace(0.1, 0.8, 15)),
+)
+
+
 @dataclass(frozen=True)
 class _Curve:
-    """c + S sqrt(x), or c + S sqrt(x) + L x, fitted to the mean times of reads that alternate
-    between two regions.
+    """A curve of so many terms, fitted to the mean times of reads that alternate between two
+    regions.
 
-    ``values`` are c and S, and perhaps L, in seconds. ``covariance`` is their covariance over the
+    ``values`` are the factors of its terms, in seconds. ``covariance`` is their covariance over the
     variance of a time, with shape (values, values). ``scatter_s`` is the standard deviation of a
     time, with ``freedom`` degrees of freedom.
     """
 
+    terms: _Terms
     values: Floats
     covariance: Floats
     scatter_s: float
     freedom: int
 
-    def at(self, root: float, share: float, constant: float = 1.0) -> tuple[float, float]:
-        """The value of ``constant`` c + ``root`` S + ``share`` L, and half the width of its
+    def mean(self, share: Floats) -> tuple[float, float]:
+        """The mean of the curve at these shares of all cylinders, and half the width of its
         interval."""
-        weights = np.array([constant, root, share])[: len(self.values)]
+        return self._at(self.terms(share).mean(axis=1))
+
+    @property
+    def stroke(self) -> tuple[float, float]:
+        """What all cylinders take longer than none, and half the width of its interval."""
+        none, all = self.terms(np.array([0.0, 1.0])).T
+        return self._at(all - none)
+
+    def _at(self, weights: Floats) -> tuple[float, float]:
         error = self.scatter_s * math.sqrt(float(weights @ self.covariance @ weights))
         return float(weights @ self.values), two_sided_t(self.freedom) * error
 
     @property
     def holds(self) -> bool:
         """Whether the times grow as the curve says."""
-        stroke, _ = self.at(1.0, 1.0, constant=0.0)
+        stroke, _ = self.stroke
         return stroke > 0 and self.scatter_s <= _RESIDUAL_MAX * stroke
 
-    @property
-    def is_bent(self) -> bool:
-        """Whether the term that grows with the distance is more than chance."""
-        error = self.scatter_s * math.sqrt(float(self.covariance[2, 2]))
-        limit = float(scipy.stats.t.isf(_BENT / 2, self.freedom))
-        return abs(float(self.values[2])) > limit * error
+    def is_worse(self, best: _Curve, chance: float) -> bool:
+        """Whether its times scatter more than those of the best curve by more than this chance."""
+        limit = float(scipy.stats.f.isf(chance, self.freedom, best.freedom))
+        return self.scatter_s > math.sqrt(limit) * best.scatter_s
 
 
-def _fitted(share: Floats, seconds: Floats, reads: Floats) -> tuple[_Curve, _Curve]:
-    """Fits both curves to the mean times of so many reads at each share of all cylinders; all have
+def _fitted(terms: _Terms, share: Floats, seconds: Floats, reads: Floats) -> _Curve:
+    """Fits a curve to the mean times of so many reads at each share of all cylinders; all have
     shape (points,)."""
+    columns = terms(share)
     # The first read of a measurement does not come from the other region, because a drive serves
     # the region nearer to the arm first.
-    between = (reads - 1) / reads
-    terms = [np.ones_like(share), between * np.sqrt(share), between * share]
-    return _least(np.array(terms[:2]).T, seconds), _least(np.array(terms).T, seconds)
-
-
-def _least(columns: Floats, seconds: Floats) -> _Curve:
+    columns[1:] *= (reads - 1) / reads
+    columns = columns.T
     values, *_ = np.linalg.lstsq(columns, seconds, rcond=None)
     residuals = seconds - columns @ values
     freedom = len(seconds) - columns.shape[1]
-    covariance = np.asarray(np.linalg.inv(columns.T @ columns), dtype=np.float64)
+    covariance = np.asarray(np.linalg.pinv(columns.T @ columns), dtype=np.float64)
     scatter_s = math.sqrt(float(residuals @ residuals) / freedom)
-    return _Curve(np.asarray(values), covariance, scatter_s, freedom)
+    return _Curve(terms, np.asarray(values), covariance, scatter_s, freedom)
 
 
 @dataclass(frozen=True)
 class _Seeks:
-    """The curve of a disk's seeks, where it holds; ``root`` is the one without a term that grows
-    with the distance, where the other one has such a term."""
+    """The curve of a disk's seeks, where it holds, and all curves that may be true."""
 
     curve: _Curve
-    root: _Curve | None
+    possible: Sequence[_Curve]
     capacity_bytes: int
     detail: dict[str, Any]
     falls: bool
     """Whether the rates by place are known, and fall from the start of the drive to its end."""
 
-    def at(
-        self, root: float, share: float, constant: float = 1.0
+    def of(
+        self, part: Callable[[_Curve], tuple[float, float]]
     ) -> tuple[float, tuple[float, float]]:
-        """As of a curve; the interval contains those of both curves."""
-        curves = [self.curve, *([self.root] if self.root else [])]
-        found = [curve.at(root, share, constant) for curve in curves]
-        low, high = zip(*(about(*one) for one in found), strict=True)
-        return found[0][0], (min(low), max(high))
+        """A part of the curve; the interval contains those of all curves that may be true."""
+        low, high = zip(*(about(*part(one)) for one in (self.curve, *self.possible)), strict=True)
+        return part(self.curve)[0], (min(low), max(high))
 
     def tested(self, view: View, answer: Answer) -> Answer:
         """The answer with the tests of what it assumes."""
         evidence = ids(IN_TURNS(view))
-        bent = self.root is not None
+        bent = self.curve.terms is not _root
         answer = answer.checked(Assumption.ROOT_OF_DISTANCE, not bent, evidence, covered=bent)
         if not self.falls:
             return answer
@@ -238,8 +283,13 @@ def _seeks(view: View) -> _Seeks | Answer:
     share = strokes(distance, capacity, *profile)
     block_bytes = float(apart[0].block_bytes or 0)
     reads = np.array([float(m.ios) for m in apart])
-    root, bent = _fitted(share, seconds - _transfers_s(block_bytes, distance, *profile), reads)
-    curve = bent if bent.is_bent else root
+    moving_s = seconds - _transfers_s(block_bytes, distance, *profile)
+    root, *bent = (
+        _fitted(terms, share, moving_s, reads)
+        for terms in (_root, *(_BENT_TERMS if len(apart) >= _BENT_MIN else ()))
+    )
+    best = min((root, *bent), key=lambda one: one.scatter_s)
+    curve = best if root.is_worse(best, _BENT) else root
     detail = {
         "distance_bytes": distance,
         "cylinder_share": share,
@@ -249,10 +299,9 @@ def _seeks(view: View) -> _Seeks | Answer:
     }
     if not curve.holds:
         return unknown(say("seek_stroke.no_root"), detail=detail)
-    alone = root if bent.is_bent else None
-    return _Seeks(
-        curve, alone, capacity, detail, len(profile[1]) > 1 and profile[1][0] > profile[1][-1]
-    )
+    possible = [one for one in (root, *bent) if not one.is_worse(best, _IMPROBABLE)]
+    falls = len(profile[1]) > 1 and bool(profile[1][0] > profile[1][-1])
+    return _Seeks(curve, possible, capacity, detail, falls)
 
 
 def seek_stroke(view: View) -> Answer:
@@ -262,7 +311,7 @@ def seek_stroke(view: View) -> Answer:
     seeks = view.once(_seeks)
     if isinstance(seeks, Answer):
         return seeks
-    value, interval = seeks.at(1.0, 1.0, constant=0.0)
+    value, interval = seeks.of(lambda curve: curve.stroke)
     answer = known(value, say("measured"), interval=interval, detail=seeks.detail)
     return seeks.tested(view, answer)
 
@@ -289,10 +338,10 @@ def _beside_half_a_turn(view: View, between_any: bool) -> Answer:
         return unknown(say("seek_stroke.no_rotation"), detail=seeks.detail)
     if (view.value("command_queue_depth") or 0) < _OVERLAPS:
         return unknown(say("seek_stroke.one_at_a_time"), detail=seeks.detail)
-    far = _mean_shares(seeks.capacity_bytes, *profile) if between_any else (0.0, 0.0)
-    value, interval = seeks.at(*far)
+    apart = _shares_apart(seeks.capacity_bytes, *profile) if between_any else np.zeros(1)
+    value, interval = seeks.of(lambda curve: curve.mean(apart))
     value, low, high = (time_s - 30 / rpm for time_s in (value, *interval))
-    if low <= 0:
+    if high - low > 2 * UNSURE * value:
         return unknown(say("seek_stroke.too_short"), detail=seeks.detail)
     answer = known(value, say("measured"), interval=(low, high), detail=seeks.detail)
     return seeks.tested(view, answer).checked(Assumption.ANY_ANGLE, True, ids(NEAR(view)))
@@ -306,9 +355,8 @@ def _transfers_s(block_bytes: float, distance: Floats, offset: Floats, rate: Flo
     return np.asarray(block_bytes / 2 * (1 / rate[0] + 1 / np.interp(distance, offset, rate)))
 
 
-def _mean_shares(capacity: float, offset: Floats, rate: Floats) -> tuple[float, float]:
-    """The mean root of the share of all cylinders between two random places, and its mean."""
+def _shares_apart(capacity: float, offset: Floats, rate: Floats) -> Floats:
+    """The share of all cylinders between any two places, with shape (pairs,)."""
     places = (np.arange(_PLACES) + 0.5) / _PLACES * capacity
     share = strokes(places, capacity, offset, rate)
-    apart = np.abs(share[:, None] - share[None, :])
-    return float(np.sqrt(apart).mean()), float(apart.mean())
+    return np.asarray(np.abs(share[:, None] - share[None, :]).ravel())

@@ -16,6 +16,7 @@ platters.
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ import numpy as np
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.view import PointAxis, View, ids, pick
+from fourcorners.analysis.source import Measured
 from fourcorners.analysis.steady_state.segments import change_penalty
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
@@ -38,11 +40,16 @@ _STEP_MIN = 0.004
 """The smallest relative step of the rate that counts. The sectors of a track change by at least as
 much in any zone table, and the number of turns in a measurement scatters less."""
 
-_FASTEST_RPM = 15_000
-"""No spindle turns faster."""
+_SLOWEST_RPM, _FASTEST_RPM = 3600, 15_000
+"""No spindle turns more slowly, or faster."""
 
 _MOST = 0.9
 """If this share of the places takes less than a turn for a request, none loses one."""
+
+_RARE = 0.05
+"""A few of a hundred requests at a place may lose a turn more or less: the disk does something of
+its own, reads a sector again, or just catches the next request. More of them are a part of what
+it does. It is a choice."""
 
 _OUTER_PARTS = 16
 """The first one in so many places is near the tracks that were followed. The zones of a disk are
@@ -82,14 +89,34 @@ class _Places:
 
 def _places(view: View) -> _Places:
     points = sorted(PLACES(view), key=lambda m: int(m.point[PointAxis.OFFSET]))
+    rpm = view.value("rotation_rpm")
+    turn_s = math.inf if rpm == 0 else 60 / (rpm or _SLOWEST_RPM)
     array = np.array(
         [
-            (float(m.point[PointAxis.OFFSET]), 1 / m.iops, m.ios, m.bytes_per_second / m.iops)
+            (
+                float(m.point[PointAxis.OFFSET]),
+                _request_s(m, turn_s),
+                m.ios,
+                m.bytes_per_second / m.iops,
+            )
             for m in points
         ],
         dtype=np.float64,
     ).reshape(-1, 4)
     return _Places(*array.T)
+
+
+def _request_s(m: Measured, turn_s: float) -> float:
+    """The mean time of a request, without rare ones that lost a turn more or less than the
+    others."""
+    low, high, count = m.histogram
+    middle_s = (low + high) / 2e9
+    median_s = middle_s[np.searchsorted(np.cumsum(count), count.sum() / 2)]
+    odd = np.abs(middle_s - median_s) > turn_s / 2
+    others = int(count[~odd].sum())
+    if not odd.any() or others < (1 - _RARE) * m.ios:
+        return 1 / m.iops
+    return float((m.ios / m.iops - middle_s[odd] @ count[odd]) / others)
 
 
 def _turn_s(view: View) -> float:

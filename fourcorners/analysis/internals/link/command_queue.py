@@ -31,6 +31,11 @@ _NO_MORE = 1.03
 _NO_MORE_DISK = 1.08
 """The same factor for disks, on which every access has a different seek."""
 
+_ARM_SHARED = 1.2
+"""A second outstanding read gains less than this where one arm serves both: the host's and the
+firmware's part of a command is below a tenth of a turn. Two arms gain a third or more, as half of
+the pairs fall on both."""
+
 _SECOND = 1.5
 """Below this gain of a second outstanding read, the host's own part of a command explains it."""
 
@@ -122,16 +127,28 @@ def _queue_end_error(view: View, seen: Seen) -> float:
 
 def reordering(view: View) -> Answer | None:
     """Finds whether the disk serves waiting reads in an order of its own; ``None`` for other
-    drives."""
+    drives.
+
+    Of two outstanding reads one is being served: a disk has no choice, and gains only what the host
+    and the firmware do meanwhile. What more of them gain is the order. A disk that looks for the
+    next place in one direction gains little where all places are near each other.
+    """
     by_depth = view.once(rates)
     if not is_disk(by_depth) or len(by_depth) < 2:
         return None
-    gain = max(by_depth.values()) / by_depth[1]
-    reorders = gain >= _NO_MORE_DISK**2
+    without_choice = by_depth.get(2, by_depth[1])
+    gain = max(by_depth.values()) / without_choice
     detail = {
-        "gain": gain,
+        "gain": max(by_depth.values()) / by_depth[1],
         "queue_depth": list(by_depth),
         "iops": list(by_depth.values()),
-        "goodness": {"gain": gain},
+        "goodness": {"gain_of_choice": gain},
     }
-    return yes_or_no(reorders, say("reorders" if reorders else "in_order"), detail=detail)
+    if without_choice > _ARM_SHARED * by_depth[1]:
+        pair = without_choice / by_depth[1]
+        return unknown(say("units", gain=pair), detail=detail)
+    if gain >= _NO_MORE_DISK:
+        return yes_or_no(True, say("reorders"), detail=detail)
+    if gain < _NO_MORE:
+        return yes_or_no(False, say("in_order"), detail=detail)
+    return unknown(say("slightly"), detail=detail)
