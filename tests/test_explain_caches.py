@@ -4,8 +4,11 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from analysis_fixture import FakeRun
+from explain_fixture import view_of
 
 import fourcorners as fc
+from fourcorners.analysis.internals.caches import read_cache
 from fourcorners.analysis.internals.caches.read_cache import bracket
 
 MIB = 2**20
@@ -77,6 +80,20 @@ def test_segments_of_a_disk_are_told_and_what_they_keep(segments: int, tmp_path:
     assert found["read_ahead_streams"] == segments
     assert found["read_ahead_bytes"] == pytest.approx(2 * MIB, rel=0.02)
     assert found["read_cache_bytes"] == pytest.approx(segments * 2 * MIB, rel=0.02)
+
+
+@pytest.mark.parametrize(("iops", "streams"), [(144, None), (40, 8)])
+def test_a_busy_disk_need_not_read_ahead(iops: float, streams: int | None) -> None:
+    run = FakeRun()
+    run.add("probe-caches/sentinel/1", "read", iops=180, sentinel=1)
+    for name, rate in (("sequential", 12_000), ("random", 180)):
+        run.add(f"probe-caches/{name}", "read", iops=rate, pattern=name, block_bytes=4096)
+    for count, latency_s in ((8, 80e-6), (9, 6e-3), (16, 6e-3)):
+        where = {"sequences": count, "latency_mean_s": latency_s}
+        run.add(f"probe-caches/streams/{count}", "read", iops=iops, **where)
+    found = read_cache.streams(view_of(run, read_ahead=1.0))
+    assert found is not None
+    assert found.value == streams
 
 
 def test_the_largest_that_all_hit_is_told_from_a_late_hit() -> None:

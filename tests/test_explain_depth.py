@@ -50,6 +50,27 @@ def test_a_disks_queue_follows_the_drives(depth: int, tmp_path: Path) -> None:
     assert found["reordering"] == (depth > 1)
 
 
+@pytest.mark.parametrize(
+    ("second", "deep", "reorders"),
+    [
+        pytest.param(103, 103, 0.0, id="what the firmware does meanwhile is no order"),
+        pytest.param(103, 115, 1.0, id="places near each other gain little"),
+        pytest.param(103, 108, None, id="too little to tell"),
+        pytest.param(160, 300, None, id="several arms"),
+    ],
+)
+def test_an_order_is_what_a_queue_of_two_cannot_gain(
+    second: float, deep: float, reorders: float | None
+) -> None:
+    run = FakeRun()
+    for depth, iops in ((1, 100), (2, second), (4, (second + deep) / 2), (32, deep)):
+        where = {"pattern": "random", "queue_depth": depth}
+        run.add(f"probe-depth/random/{depth}", "read", iops=iops, **where)
+    found = command_queue.reordering(view_of(run))
+    assert found is not None
+    assert found.value == reorders
+
+
 def test_no_rate_of_the_spec_sheet_exceeds_what_flash_and_link_carry(tmp_path: Path) -> None:
     """Reads of what was never written, or of one place over and over, come over the link alone:
     they are no figure of the drive."""

@@ -9,9 +9,11 @@ from explain_fixture import view_of
 
 import fourcorners as fc
 from fourcorners.analysis import internals
+from fourcorners.analysis.internals.answer import known
 from fourcorners.analysis.internals.caches import buffer_line, write_buffer
 from fourcorners.analysis.internals.disk import mechanics, tracks, zones
 from fourcorners.finding import Finding
+from fourcorners.sentences import say
 from fourcorners.store import Run
 
 DRIVE = "sim:wd6400aaks"
@@ -152,6 +154,82 @@ def test_zones_are_told_from_scatter_and_crossings() -> None:
     crossing[25] = 196.0
     assert len(zones.levels(crossing)) == 4
     assert zones.levels(np.full(100, 200.0)) == [(0, 100)]
+
+
+@pytest.mark.parametrize("turns", [0, 1])
+def test_turns_that_requests_lose_are_none_of_the_platters(turns: int) -> None:
+    run, block, rate = FakeRun(), 2**18, np.repeat([60e6, 55e6, 48e6, 40e6], 8)
+    for place, each in enumerate(rate):
+        request_s = block / each + turns / 120
+        where = {"offset_bytes": place * 10**9, "block_bytes": block}
+        run.add(f"probe-positions/at/{place}", "read", iops=1 / request_s, **where)
+        # One of so many requests lost another turn.
+        bounds = np.array([request_s, request_s + 1 / 120]) * 1e9
+        run.histograms[f"probe-positions/at/{place}", "read"] = (
+            bounds,
+            bounds,
+            np.array([round(60 / request_s), 0]),
+        )
+    run.add("probe-seeks/sentinel/1", "read", iops=80, sentinel=1)
+    track = known(504320, say("any.value"), detail={"bytes_per_second": 60.3e6})
+    view = view_of(run, rotation_rpm=7200, track_bytes=track, track_switch=1e-3)
+    outer, inner = zones.outer_rate(view), zones.inner_rate(view)
+    assert outer is not None
+    assert inner is not None
+    assert (outer.value, inner.value) == pytest.approx((60e6, 40e6), rel=1e-3)
+    assert outer.said.code == ("without" if turns else "measured")
+    assert zones.count(view).value == 4
+    # Without the tracks it does not show.
+    alone = zones.outer_rate(view_of(run, rotation_rpm=7200))
+    assert alone is not None
+    assert (alone.value is None) == bool(turns)
+
+
+def test_a_turn_that_one_request_loses_is_no_step() -> None:
+    run = FakeRun()
+    for place in range(16):
+        where = {"offset_bytes": place * 10**9, "block_bytes": 2**18}
+        odd = int(place == 7)
+        run.add(
+            f"probe-positions/at/{place}",
+            "read",
+            iops=100 / (100 * 5e-3 + odd / 120),
+            elapsed_s=100 * 5e-3 + odd / 120,
+            **where,
+        )
+        bounds = np.array([5e-3, 5e-3 + 1 / 120]) * 1e9
+        count = np.array([100 - odd, odd])
+        run.histograms[f"probe-positions/at/{place}", "read"] = (bounds, bounds, count)
+    _, rate = view_of(run, rotation_rpm=7200).once(zones.profile)
+    assert rate == pytest.approx(np.full(16, 2**18 / 5e-3), rel=1e-6)
+
+
+@pytest.mark.parametrize("even", [True, False])
+def test_times_that_scatter_are_none_of_a_turn(even: bool) -> None:
+    chance, turn_s = np.random.default_rng(2), 60 / 7200
+    scattered = chance.normal(8e-3, 0.9 * turn_s / 3.29, 2000)
+    times = chance.uniform(2e-3, 2e-3 + turn_s, 2000) if even else scattered
+    run = FakeRun()
+    run.add("probe-seeks/near", "read", iops=1 / float(times.mean()))
+    count, edges = np.histogram(times * 1e9, bins=500)
+    run.histograms["probe-seeks/near", "read"] = (edges[:-1], edges[1:], count)
+    assert mechanics.rotation(view_of(run)).value == (7200 if even else None)
+
+
+def test_far_seeks_grow_with_the_distance() -> None:
+    run, capacity = FakeRun(capacity_bytes=10**11), 10**11
+    for place in range(17):
+        run.add(f"probe-positions/at/{place}", "read", iops=400, offset_bytes=place * capacity / 17)
+    for share in (0.002, 0.01, 0.03, 0.07, 0.13, 0.2, 0.3, 0.45, 0.65, 0.85, 1.0):
+        way_s = 12e-3 * min(share, 0.3) ** 0.5 + 9e-3 * max(share - 0.3, 0)
+        at_s = 30 / 7200 + 4096 / (400 * 4096) + 0.7e-3 + way_s * 799 / 800
+        where = {"distance_bytes": int(share * capacity), "block_bytes": 4096}
+        run.add(f"probe-seeks/apart/{share}", "read", iops=1 / at_s, elapsed_s=800 * at_s, **where)
+    run.add("probe-seeks/near", "read", iops=100)
+    view = view_of(run, rotation_rpm=7200, command_queue_depth=32)
+    stroke_s = 12e-3 * 0.3**0.5 + 9e-3 * 0.7
+    assert mechanics.seek_stroke(view).value == pytest.approx(stroke_s, rel=1e-3)
+    assert mechanics.seek_base(view).value == pytest.approx(0.7e-3, rel=0.01)
 
 
 def test_the_shortest_seek_is_what_a_queue_leaves_of_the_curve() -> None:
