@@ -2,6 +2,7 @@
 
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 from analysis_fixture import FakeRun
@@ -89,7 +90,7 @@ def test_a_busy_disk_need_not_read_ahead(iops: float, streams: int | None) -> No
     for name, rate in (("sequential", 12_000), ("random", 180)):
         run.add(f"probe-caches/{name}", "read", iops=rate, pattern=name, block_bytes=4096)
     for count, latency_s in ((8, 80e-6), (9, 6e-3), (16, 6e-3)):
-        where = {"sequences": count, "latency_mean_s": latency_s}
+        where: dict[str, Any] = {"sequences": count, "latency_mean_s": latency_s}
         run.add(f"probe-caches/streams/{count}", "read", iops=iops, **where)
     found = read_cache.streams(view_of(run, read_ahead=1.0))
     assert found is not None

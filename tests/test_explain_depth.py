@@ -3,6 +3,7 @@
 import heapq
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,7 +65,7 @@ def test_an_order_is_what_a_queue_of_two_cannot_gain(
 ) -> None:
     run = FakeRun()
     for depth, iops in ((1, 100), (2, second), (4, (second + deep) / 2), (32, deep)):
-        where = {"pattern": "random", "queue_depth": depth}
+        where: dict[str, Any] = {"pattern": "random", "queue_depth": depth}
         run.add(f"probe-depth/random/{depth}", "read", iops=iops, **where)
     found = command_queue.reordering(view_of(run))
     assert found is not None

@@ -1,6 +1,7 @@
 """Zones, rotation and seeks as the probes find them follow the drive's own."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -161,7 +162,7 @@ def test_turns_that_requests_lose_are_none_of_the_platters(turns: int) -> None:
     run, block, rate = FakeRun(), 2**18, np.repeat([60e6, 55e6, 48e6, 40e6], 8)
     for place, each in enumerate(rate):
         request_s = block / each + turns / 120
-        where = {"offset_bytes": place * 10**9, "block_bytes": block}
+        where: dict[str, Any] = {"offset_bytes": place * 10**9, "block_bytes": block}
         run.add(f"probe-positions/at/{place}", "read", iops=1 / request_s, **where)
         # One of so many requests lost another turn.
         bounds = np.array([request_s, request_s + 1 / 120]) * 1e9
@@ -188,7 +189,7 @@ def test_turns_that_requests_lose_are_none_of_the_platters(turns: int) -> None:
 def test_a_turn_that_one_request_loses_is_no_step() -> None:
     run = FakeRun()
     for place in range(16):
-        where = {"offset_bytes": place * 10**9, "block_bytes": 2**18}
+        where: dict[str, Any] = {"offset_bytes": place * 10**9, "block_bytes": 2**18}
         odd = int(place == 7)
         run.add(
             f"probe-positions/at/{place}",
@@ -223,7 +224,7 @@ def test_far_seeks_grow_with_the_distance() -> None:
     for share in (0.002, 0.01, 0.03, 0.07, 0.13, 0.2, 0.3, 0.45, 0.65, 0.85, 1.0):
         way_s = 12e-3 * min(share, 0.3) ** 0.5 + 9e-3 * max(share - 0.3, 0)
         at_s = 30 / 7200 + 4096 / (400 * 4096) + 0.7e-3 + way_s * 799 / 800
-        where = {"distance_bytes": int(share * capacity), "block_bytes": 4096}
+        where: dict[str, Any] = {"distance_bytes": int(share * capacity), "block_bytes": 4096}
         run.add(f"probe-seeks/apart/{share}", "read", iops=1 / at_s, elapsed_s=800 * at_s, **where)
     run.add("probe-seeks/near", "read", iops=100)
     view = view_of(run, rotation_rpm=7200, command_queue_depth=32)
