@@ -11,6 +11,7 @@ from explain_fixture import view_of
 import fourcorners as fc
 from fourcorners.analysis import internals
 from fourcorners.analysis.internals.answer import known
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import buffer_line, write_buffer
 from fourcorners.analysis.internals.disk import mechanics, tracks, zones
 from fourcorners.finding import Finding
@@ -215,6 +216,29 @@ def test_times_that_scatter_are_none_of_a_turn(even: bool) -> None:
     count, edges = np.histogram(times * 1e9, bins=500)
     run.histograms["probe-seeks/near", "read"] = (edges[:-1], edges[1:], count)
     assert mechanics.rotation(view_of(run)).value == (7200 if even else None)
+
+
+def test_times_that_are_all_the_same_are_none_of_a_turn() -> None:
+    run = FakeRun()
+    run.add("probe-seeks/near", "read", iops=100)
+    bounds = np.array([9.9e6]), np.array([10.1e6])
+    run.histograms["probe-seeks/near", "read"] = (*bounds, np.array([2000]))
+    assert mechanics.rotation(view_of(run)).verdict == "not identifiable"
+
+
+@pytest.mark.parametrize(("of_two", "holds"), [(1.05, True), (1.7, False), (None, None)])
+def test_seeks_of_several_arms_are_none_of_one(of_two: float | None, holds: bool | None) -> None:
+    run, capacity = FakeRun(capacity_bytes=10**11), 10**11
+    for share in (0.01, 0.1, 0.2, 0.4, 0.7, 1.0):
+        where: dict[str, Any] = {"distance_bytes": int(share * capacity), "block_bytes": 4096}
+        at_s = 6e-3 + 12e-3 * share**0.5
+        run.add(f"probe-seeks/apart/{share}", "read", iops=1 / at_s, elapsed_s=800 * at_s, **where)
+    run.add("probe-seeks/near", "read", iops=100)
+    order = known(1.0, say("any.value"), detail={"gain_of_two": of_two})
+    checks = {
+        c.assumption: c.holds for c in mechanics.seek_stroke(view_of(run, reordering=order)).checks
+    }
+    assert checks.get(Assumption.ONE_ARM) == holds
 
 
 def test_far_seeks_grow_with_the_distance() -> None:

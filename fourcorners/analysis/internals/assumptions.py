@@ -46,6 +46,7 @@ class Assumption(StrEnum):
     BLOCKS_IN_STEP = "blocks_in_step"
 
     OUTER_EDGE_FIRST = "outer_edge_first"
+    ONE_ARM = "one_arm"
     NO_TURN_LOST = "no_turn_lost"
     ANY_ANGLE = "any_angle"
     ROOT_OF_DISTANCE = "root_of_distance"

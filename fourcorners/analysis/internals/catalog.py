@@ -88,6 +88,7 @@ class Asked:
 _DISCRETE, _CONTINUOUS, _YES_NO, _ODD = ValueKind
 _THROUGH = ("volatile_write_cache", "power_loss_protection")
 _PLATTERS = ("rotation_rpm", "track_bytes", "track_switch")
+_MOVES = (*_PLATTERS, "reordering")
 _CURVE_NEEDS = ("command_queue_depth",)
 _READ_NEEDS = (
     "mapping_unit",
@@ -292,14 +293,16 @@ CATALOG: tuple[Asked, ...] = (
     Asked("rotation_rpm", "Rotation speed", "1/min", _DISCRETE, mechanics.NEAR, mechanics.rotation,
         assumes=(Assumption.ANY_ANGLE,)),
     Asked("seek_stroke", "Seek over all cylinders", "s", _CONTINUOUS, mechanics.IN_TURNS,
-        mechanics.seek_stroke, _PLATTERS, asked_by=mechanics.NEAR,
-        assumes=(Assumption.OUTER_EDGE_FIRST, Assumption.ROOT_OF_DISTANCE)),
+        mechanics.seek_stroke, _MOVES, asked_by=mechanics.NEAR,
+        assumes=(Assumption.OUTER_EDGE_FIRST, Assumption.ROOT_OF_DISTANCE, Assumption.ONE_ARM)),
     Asked("seek_base", "Shortest seek", "s", _CONTINUOUS, mechanics.IN_TURNS, mechanics.seek_base,
-        ("command_queue_depth", *_PLATTERS), asked_by=mechanics.NEAR,
-        assumes=(Assumption.OUTER_EDGE_FIRST, Assumption.ROOT_OF_DISTANCE, Assumption.ANY_ANGLE)),
+        ("command_queue_depth", *_MOVES), asked_by=mechanics.NEAR,
+        assumes=(Assumption.OUTER_EDGE_FIRST, Assumption.ROOT_OF_DISTANCE, Assumption.ANY_ANGLE,
+            Assumption.ONE_ARM)),
     Asked("seek_mean", "Seek between two places at random", "s", _CONTINUOUS, mechanics.IN_TURNS,
-        mechanics.seek_mean, ("command_queue_depth", *_PLATTERS), asked_by=mechanics.NEAR,
-        assumes=(Assumption.OUTER_EDGE_FIRST, Assumption.ROOT_OF_DISTANCE, Assumption.ANY_ANGLE)),
+        mechanics.seek_mean, ("command_queue_depth", *_MOVES), asked_by=mechanics.NEAR,
+        assumes=(Assumption.OUTER_EDGE_FIRST, Assumption.ROOT_OF_DISTANCE, Assumption.ANY_ANGLE,
+            Assumption.ONE_ARM)),
     Asked("track_bytes", "Track at the outer edge", "B", _CONTINUOUS, tracks.FOLLOWING,
         tracks.track_bytes, ("rotation_rpm",), asked_by=tracks.asked,
         assumes=(Assumption.FOLLOWS_TRACKS,)),

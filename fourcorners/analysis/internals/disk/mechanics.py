@@ -84,6 +84,11 @@ _RESIDUAL_MAX = 0.1
 """Above this scatter about the curve, in strokes, the curve does not hold."""
 
 
+ARM_SHARED = 1.2
+"""A second outstanding read gains less than this where one arm serves both: the host's and the
+firmware's part of a command is below a tenth of a turn. Two arms gain a third or more, as half of
+the pairs fall on both."""
+
 _OVERLAPS = 2
 """A drive that accepts so many commands at a time accepts one while it serves another."""
 
@@ -114,11 +119,13 @@ def rotation(view: View) -> Answer:
         return answer.checked(Assumption.ANY_ANGLE, None)
     low, high, count = near.histogram
     turn_s, uneven = _spread((low + high) / 2e9, count.astype(np.float64))
-    speed, second = sorted(SPEEDS_RPM, key=lambda rpm: abs(np.log(turn_s * rpm / 60)))[:2]
-    off = 60 / turn_s / speed - 1
-    shown = {"turn_s": turn_s, "goodness": {"off_the_nearest_speed": off, "uneven": uneven}}
+    shown: dict[str, Any] = {"turn_s": turn_s, "goodness": {"uneven": uneven}}
+    # Times that are all the same have no width.
     if uneven > _UNEVEN_MAX:
         return unknown(say("uneven", turn_s=turn_s), detail=shown)
+    speed, second = sorted(SPEEDS_RPM, key=lambda rpm: abs(np.log(turn_s * rpm / 60)))[:2]
+    off = 60 / turn_s / speed - 1
+    shown["goodness"]["off_the_nearest_speed"] = off
     other = abs(np.log(turn_s * second / 60)) / max(abs(np.log(turn_s * speed / 60)), 1e-9)
     if abs(off) > _SPEED_TOLERANCE or other < _OTHER_SPEED_MIN:
         return unknown(say("no_speed"), detail=shown)
@@ -268,6 +275,10 @@ class _Seeks:
         evidence = ids(IN_TURNS(view))
         bent = self.curve.terms is not _root
         answer = answer.checked(Assumption.ROOT_OF_DISTANCE, not bent, evidence, covered=bent)
+        order = view.answer("reordering")
+        if order is not None and (pair := order.detail.get("gain_of_two")) is not None:
+            shown_by = (*evidence, *(order.evidence or ()))
+            answer = answer.checked(Assumption.ONE_ARM, pair <= ARM_SHARED, shown_by)
         if not self.falls:
             return answer
         return answer.checked(Assumption.OUTER_EDGE_FIRST, True, ids(zones.PLACES(view)))

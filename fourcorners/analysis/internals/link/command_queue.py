@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown, yes_or_no
+from fourcorners.analysis.internals.disk.mechanics import ARM_SHARED
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.method import pace
@@ -30,11 +31,6 @@ _NO_MORE = 1.03
 
 _NO_MORE_DISK = 1.08
 """The same factor for disks, on which every access has a different seek."""
-
-_ARM_SHARED = 1.2
-"""A second outstanding read gains less than this where one arm serves both: the host's and the
-firmware's part of a command is below a tenth of a turn. Two arms gain a third or more, as half of
-the pairs fall on both."""
 
 _SECOND = 1.5
 """Below this gain of a second outstanding read, the host's own part of a command explains it."""
@@ -137,15 +133,15 @@ def reordering(view: View) -> Answer | None:
     if not is_disk(by_depth) or len(by_depth) < 2:
         return None
     without_choice = by_depth.get(2, by_depth[1])
-    gain = max(by_depth.values()) / without_choice
+    pair, gain = without_choice / by_depth[1], max(by_depth.values()) / without_choice
     detail = {
         "gain": max(by_depth.values()) / by_depth[1],
         "queue_depth": list(by_depth),
         "iops": list(by_depth.values()),
+        "gain_of_two": pair if 2 in by_depth else None,
         "goodness": {"gain_of_choice": gain},
     }
-    if without_choice > _ARM_SHARED * by_depth[1]:
-        pair = without_choice / by_depth[1]
+    if pair > ARM_SHARED:
         return unknown(say("units", gain=pair), detail=detail)
     if gain >= _NO_MORE_DISK:
         return yes_or_no(True, say("reorders"), detail=detail)
