@@ -40,7 +40,7 @@ fn main() {
 fn served(folder: &Path, rate: Option<f64>) -> (f64, f64) {
     let path = folder.join("ours");
     let address = format!("unix:{}", path.display());
-    let server = Server::new(&address, None, None).expect("a socket of our own");
+    let server = Server::new(Some(&address), None, None, None).expect("a socket of our own");
     let remote = server.remote();
     // At a given rate, as long as an SSD takes: the pacer is what is measured.
     let latency_ns = if rate.is_some() { 100_000 } else { 0 };

@@ -213,13 +213,23 @@ class RawSession:
 
 @final
 class Server:
-    """Listens for programs, and serves one drive once; ``ValueError`` says what cannot be done."""
+    """Listens for programs, and serves one drive once; ``ValueError`` says what cannot be done.
+
+    As a ``file`` the drive has ``capacity_bytes``, and is ``read_only``.
+    """
 
     def __new__(
-        cls, nbd: str, expose: str | None = None, control: Path | None = None
+        cls,
+        *,
+        nbd: str | None = None,
+        expose: str | None = None,
+        control: Path | None = None,
+        file: Path | None = None,
+        capacity_bytes: int = 0,
+        read_only: bool = False,
     ) -> Server: ...
     @property
-    def uri(self) -> str: ...
+    def uri(self) -> str | None: ...
     def serve(
         self,
         drive: SimulatedDrive | ForeignDrive,

@@ -6,7 +6,7 @@ use crate::simulated::SimulatedDrive;
 use crate::{io_error, value_error};
 use fourcorners_recording::{Latencies, Recording};
 use fourcorners_serve::data::Data;
-use fourcorners_serve::{Corruption, Cut, Ended, Fault, Manner, Remote, Served, Wish};
+use fourcorners_serve::{Corruption, Cut, Ended, Fault, File, Manner, Remote, Served, Wish};
 use fourcorners_target::VirtualDrive;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -18,7 +18,7 @@ use std::sync::Mutex;
 pub struct Server {
     server: Mutex<Option<fourcorners_serve::Server>>,
     remote: Remote,
-    uri: String,
+    uri: Option<String>,
 }
 
 /// What a session showed.
@@ -46,17 +46,30 @@ struct Left {
 #[pymethods]
 impl Server {
     #[new]
-    #[pyo3(signature = (nbd, expose=None, control=None))]
-    fn new(nbd: &str, expose: Option<&str>, control: Option<PathBuf>) -> PyResult<Self> {
-        let server =
-            fourcorners_serve::Server::new(nbd, expose, control.as_deref()).map_err(value_error)?;
+    #[pyo3(signature = (
+        *, nbd=None, expose=None, control=None, file=None, capacity_bytes=0, read_only=false
+    ))]
+    fn new(
+        nbd: Option<&str>,
+        expose: Option<&str>,
+        control: Option<PathBuf>,
+        file: Option<PathBuf>,
+        capacity_bytes: u64,
+        read_only: bool,
+    ) -> PyResult<Self> {
+        let file = file
+            .map(|path| File::new(&path, capacity_bytes, read_only))
+            .transpose()
+            .map_err(value_error)?;
+        let server = fourcorners_serve::Server::new(nbd, expose, control.as_deref(), file)
+            .map_err(value_error)?;
         let (remote, uri) = (server.remote(), server.uri());
         Ok(Self { server: Mutex::new(Some(server)), remote, uri })
     }
 
     #[getter]
-    fn uri(&self) -> &str {
-        &self.uri
+    fn uri(&self) -> Option<&str> {
+        self.uri.as_deref()
     }
 
     /// Serves until it is told to stop, or power is gone for good.

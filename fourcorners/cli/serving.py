@@ -25,13 +25,16 @@ from fourcorners.cli.root import app
         "serve sim:ocz-vector-256gb --nbd unix:/run/v.sock",
         "serve sim:ocz-core-64gb --nbd 127.0.0.1:10809 --data core.img --state core.state",
         "serve ./mine.toml --nbd unix:v.sock --faults faults.toml --restart-after 2",
+        "serve sim:ocz-vector-256gb --fuse v.img --loop",
     ),
 )
 def serve(
     target: str,
     /,
     *,
-    nbd: str,
+    nbd: str | None = None,
+    fuse: Path | None = None,
+    loop: Flag = False,
     data: Path | None = None,
     state: Path | None = None,
     speed: float = 1.0,
@@ -56,6 +59,10 @@ def serve(
         A simulated drive, as in "characterize".
     nbd
         Where programs connect by NBD: unix:PATH, which only you can use, or HOST:PORT.
+    fuse
+        A file that the drive appears as: an empty one, or a new one.
+    loop
+        Set up a loop device on that file, and take it down at the end. It needs root.
     data
         The file that holds the drive's data, sparse; a new one is made. In memory unless given.
     state
@@ -71,7 +78,8 @@ def serve(
         Seconds, of the drive's time, until power comes back after a cut. Without it, a cut ends
         the session.
     control
-        The socket for "control": PATH.control unless given, where --nbd is unix:PATH.
+        The socket for "control"; beside the socket or file of the drive unless given,
+        PATH.control.
     expose
         The address of --nbd again, to permit one that other machines reach. Whoever reaches it
         reads and writes all of the drive, without a password and without encryption.
@@ -88,6 +96,8 @@ def serve(
         served = serving.serve(
             target,
             nbd=nbd,
+            fuse=fuse,
+            loop=loop,
             data=data,
             state=state,
             speed=speed,
@@ -103,12 +113,19 @@ def serve(
             command=command_line(),
         )
         with served:
+            for note in served.notes:
+                tell(note)
+            shown = len(served.notes)
             if not quiet:
-                say(served.uri)
+                for place in (served.nbd, served.file, served.device):
+                    if place is not None:
+                        say(place)
                 if served.control is not None:
                     tell(f"Commands: fourcorners control {served.control}")
                 tell("Ctrl-C ends it.")
             session = watch(served, asked, quiet=quiet)
+        for note in served.notes[shown:]:
+            tell(note)
     show_session(session, quiet=quiet)
     return EXIT_FAILED if session.failure is not None else 0
 

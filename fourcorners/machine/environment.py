@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -138,7 +139,7 @@ def describe_block_device(directory: Path | None) -> dict[str, Fact]:
     }
 
 
-def _mount_and_device(path: str | Path, root: Path) -> tuple["_Mount | None", Path | None]:
+def _mount_and_device(path: str | Path, root: Path) -> tuple["Mount | None", Path | None]:
     """The mount that a file is on, and the directory in ``/sys`` of its device."""
     status = os.stat(path)  # noqa: PTH116 - also for paths given as text
     if stat.S_ISBLK(status.st_mode):
@@ -166,7 +167,9 @@ def _bottom(disk: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class _Mount:
+class Mount:
+    """A line of the kernel's table of mounts; ``device`` is MAJOR:MINOR."""
+
     device: str
     point: str
     file_system: str
@@ -174,20 +177,22 @@ class _Mount:
     options: str
 
 
-def _mount_of(path: str, device: str, root: Path) -> _Mount | None:
-    """The mount that holds ``path``: by device number, of several the one nearest to the path."""
-    mounts = []
+def mounts(root: Path = Path("/")) -> Iterator[Mount]:
+    """All that is mounted, the latest last (proc(5), mountinfo)."""
     for line in (text(root / "proc/self/mountinfo") or "").splitlines():
         left, _, right = line.partition(" - ")
         fields, tail = left.split(" "), right.split(" ")
-        if len(fields) < 6 or len(tail) < 3 or fields[2] != device:
+        if len(fields) < 6 or len(tail) < 3:
             continue
         options = dict.fromkeys([*fields[5].split(","), *tail[2].split(",")])
         kept = [o for o in options if "=" not in o or o.partition("=")[0] in _TELLING_OPTIONS]
-        mounts.append(
-            _Mount(device, _unescaped(fields[4]), tail[0], _unescaped(tail[1]), ",".join(kept))
-        )
-    holding = [m for m in mounts if Path(path).is_relative_to(m.point)]
+        yield Mount(fields[2], _unescaped(fields[4]), tail[0], _unescaped(tail[1]), ",".join(kept))
+
+
+def _mount_of(path: str, device: str, root: Path) -> Mount | None:
+    """The mount that holds ``path``: by device number, of several the one nearest to the path."""
+    of_device = [mount for mount in mounts(root) if mount.device == device]
+    holding = [m for m in of_device if Path(path).is_relative_to(m.point)]
     return max(holding, key=lambda m: len(m.point), default=None)
 
 

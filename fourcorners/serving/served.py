@@ -15,6 +15,7 @@ from fourcorners import _core
 from fourcorners.catalog.settings import Setting
 from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.serving.faults import command_json, read_faults
+from fourcorners.serving.mounts import LoopDevice, clean_up
 from fourcorners.serving.session import Session, keep_session
 from fourcorners.store.writer import ensure_writable
 from fourcorners.target.foreign import ForeignTarget
@@ -33,8 +34,11 @@ SPEED_MAX = 1e6
 class Served:
     """A drive that is being served. A context manager, which ends the session when it is left.
 
-    ``uri`` is where programs connect, ``control`` the socket for :func:`fourcorners.control`.
-    ``session`` is what it showed, once it has ended.
+    ``uri`` is where programs reach it: the NBD address, or else ``device``, or else ``file``.
+    ``file`` is the path where the drive is a file, ``device`` the loop device on that,
+    ``control`` the socket for :func:`fourcorners.control`. ``notes`` are sentences about what the
+    host still has of this drive or an earlier one, and ``session`` is what it showed, once it has
+    ended.
     """
 
     def __init__(
@@ -42,6 +46,7 @@ class Served:
         target: SimulatedTarget | ForeignTarget,
         server: "_core.Server",
         *,
+        file: Path | None,
         control: Path | None,
         state: Path | None,
         out: Path,
@@ -51,8 +56,10 @@ class Served:
         **serving: Any,
     ) -> None:
         """Begins to serve."""
-        self.uri = server.uri
+        self.nbd = server.uri
+        self.file = file
         self.control = control
+        self.notes: list[str] = []
         self.session: Session | None = None
         self._target = target
         self._server = server
@@ -69,8 +76,24 @@ class Served:
         self._raw: _core.RawSession | None = None
         self._error: BaseException | None = None
         serving = {**serving, "seed": seed, "speed": speed, "description": target.name}
+        self._loop: LoopDevice | None = None
         self._thread = threading.Thread(target=self._serve, kwargs=serving)
         self._thread.start()
+
+    @property
+    def device(self) -> Path | None:
+        """The loop device on the file."""
+        return None if self._loop is None else Path(self._loop.path)
+
+    @property
+    def uri(self) -> str:
+        """Where programs reach the drive."""
+        return self.nbd or str(self.device or self.file)
+
+    def set_up_loop_device(self, *, read_only: bool) -> None:
+        """Sets up a loop device on the file; raises :class:`UserError` where that fails."""
+        assert self.file is not None
+        self._loop = LoopDevice(self.file, read_only=read_only)
 
     def _serve(self, **serving: Any) -> None:
         try:
@@ -101,6 +124,10 @@ class Served:
 
         Raises :class:`UserError` where the session failed to begin, or its results cannot be kept.
         """
+        if self._loop is not None:
+            # What a file system on it still holds is written first.
+            loop, self._loop = self._loop, None
+            self.notes += loop.detach()
         self._server.stop()
         self._thread.join()
         if self.session is not None:
@@ -133,7 +160,9 @@ class Served:
 def serve(
     target: str,
     *,
-    nbd: str,
+    nbd: str | None = None,
+    fuse: str | Path | None = None,
+    loop: bool = False,
     data: str | Path | None = None,
     state: str | Path | None = None,
     speed: float = 1.0,
@@ -153,6 +182,8 @@ def serve(
     Args:
         target: ``sim:NAME``, ``sim:raid0:...``, a drive file, or ``exec:COMMAND``.
         nbd: where programs connect by NBD: ``unix:PATH``, or ``HOST:PORT``.
+        fuse: where the drive appears as a file, by FUSE.
+        loop: set up a loop device on that file, which needs root.
         data: the file that holds the drive's data, sparse; in memory without it.
         state: the file of the drive's state: taken over where it is there, saved at the end.
         speed: how many times as fast as real time the drive's time passes.
@@ -160,7 +191,8 @@ def serve(
         faults: a file of what goes wrong, and when.
         restart_after_s: power comes back so many seconds, of the drive's time, after a cut;
             without it a cut ends the session.
-        control: the socket for commands; PATH.control unless given, where ``nbd`` is a path.
+        control: the socket for commands; beside the socket or file of the drive unless given,
+            PATH.control.
         expose: the ``nbd`` address again, to permit one that other machines reach.
         settings: parameters of the drive to replace.
         io_limit_s: how long a program that is the drive may be silent.
@@ -177,8 +209,13 @@ def serve(
         raise UserError(f"restart after {restart_after_s:g} s: use 0 to 1e9")
     if not 0 <= seed <= SEED_MAX:
         raise UserError(f"seed {seed}: use 0 to 2^64 - 1")
+    if nbd is None and fuse is None:
+        raise UserError("say where programs reach the drive: --nbd unix:PATH, or --fuse FILE")
+    if loop and fuse is None:
+        raise UserError("a loop device is set up on a file: add --fuse FILE to --loop")
+    file = None if fuse is None else Path(fuse).absolute()
     given = [] if faults is None else read_faults(Path(faults))
-    socket = Path(control) if control is not None else _control_beside(nbd)
+    socket = Path(control) if control is not None else _control_beside(nbd, file)
     _allow_connections()
     ensure_writable(out)
     state = None if state is None else Path(state)
@@ -193,13 +230,22 @@ def serve(
             if opened.no_state_reason is not None:
                 raise UserError(f"{target}: {opened.no_state_reason}")
             opened.state_output(state, replace=False).check()
+        notes = [] if file is None else clean_up(file)
         try:
-            server = _core.Server(nbd, expose, socket)
+            server = _core.Server(
+                nbd=nbd,
+                expose=expose,
+                control=socket,
+                file=file,
+                capacity_bytes=opened.capacity_bytes,
+                read_only=read_only,
+            )
         except ValueError as error:
             raise UserError(str(error)) from error
         served = Served(
             opened,
             server,
+            file=file,
             control=socket,
             state=state,
             out=Path(out),
@@ -214,9 +260,16 @@ def serve(
     except BaseException:
         opened.close()
         raise
+    served.notes += notes
     # A data file or a fault that cannot be used shows at once.
     if served.wait(0.05):
         served.stop()
+    elif loop:
+        try:
+            served.set_up_loop_device(read_only=read_only)
+        except BaseException:
+            served.stop()
+            raise
     return served
 
 
@@ -228,9 +281,11 @@ def _allow_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _control_beside(nbd: str) -> Path | None:
-    path = nbd.removeprefix("unix:")
-    return None if path == nbd else Path(f"{path}.control")
+def _control_beside(nbd: str | None, file: Path | None) -> Path | None:
+    beside = file
+    if nbd is not None and nbd.startswith("unix:"):
+        beside = Path(nbd.removeprefix("unix:"))
+    return None if beside is None else Path(f"{beside}.control")
 
 
 def split_words(words: str) -> list[str]:

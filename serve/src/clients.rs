@@ -75,12 +75,14 @@ impl Clients {
     /// Lets in who waits; while the device is away, only those that command.
     pub fn accept(
         &mut self,
-        nbd: &Listener,
+        nbd: Option<&Listener>,
         control: Option<&Listener>,
         registry: &Registry,
         is_away: bool,
     ) {
-        if self.knocks {
+        if self.knocks
+            && let Some(nbd) = nbd
+        {
             self.knocks =
                 self.let_in(nbd, registry, is_away, || Speaks::Nbd(Connection::default()));
         }

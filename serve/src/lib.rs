@@ -4,8 +4,7 @@
 //!   [`data`], copies of what is not durable yet, and faults. It lives in virtual time
 //!   and reads no clock.
 //! - [`Server`] binds that time to this machine's clock and passes I/Os between programs
-//!   and the drive. NBD is built in; another transport hands [`Io`]s to [`Served`] and
-//!   answers what [`Finished`] says, as [`nbd`] does.
+//!   and the drive: by NBD ([`nbd`]), and as a [`File`] (FUSE).
 
 mod clients;
 mod clock;
@@ -13,6 +12,11 @@ mod contents;
 mod control;
 pub mod data;
 mod fault;
+#[cfg(target_os = "linux")]
+mod fuse;
+#[cfg(not(target_os = "linux"))]
+#[path = "no_fuse.rs"]
+mod fuse;
 mod injection;
 mod io;
 mod listen;
@@ -25,6 +29,7 @@ mod undo;
 pub use clock::Clock;
 pub use control::Wish;
 pub use fault::{Fault, Kind};
+pub use fuse::File;
 pub use injection::{DataFault, DeviceFault, Effect};
 pub use io::{Command, Finished, Io, TRANSFER_BYTES_MAX};
 pub use served::{OUTSTANDING_MAX, Served};

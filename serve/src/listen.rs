@@ -46,19 +46,7 @@ impl Listener {
     pub fn at_path(path: &Path) -> Result<Self, String> {
         let shown = path.display();
         let failed = |error: rustix::io::Errno| format!("the socket {shown}: {error}");
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let about = stat(folder).map_err(|error| format!("the socket {shown}: {error}"))?;
-        let mode = Mode::from_raw_mode(about.st_mode);
-        let others = Mode::WGRP | Mode::WOTH;
-        if mode.intersects(others) && !mode.contains(Mode::SVTX) {
-            return Err(format!(
-                "the socket {shown}: others can write to its folder and put their own socket in \
-                 its place; name one in a folder of your own"
-            ));
-        }
+        check_folder(path, "the socket")?;
         Self::remove_stale(path)?;
         let socket = rustix::net::socket_with(
             AddressFamily::UNIX,
@@ -144,6 +132,25 @@ impl Listener {
             Self::Tcp(listener) => listener,
         }
     }
+}
+
+/// Refuses a path where others could put something else in its place; `what` it is for.
+pub(crate) fn check_folder(path: &Path, what: &str) -> Result<(), String> {
+    let shown = path.display();
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let about = stat(folder).map_err(|error| format!("{what} {shown}: {error}"))?;
+    let mode = Mode::from_raw_mode(about.st_mode);
+    let others = Mode::WGRP | Mode::WOTH;
+    if mode.intersects(others) && !mode.contains(Mode::SVTX) {
+        return Err(format!(
+            "{what} {shown}: others can write to its folder and put their own in its place; name \
+             one in a folder of your own"
+        ));
+    }
+    Ok(())
 }
 
 impl Drop for Listener {

@@ -4,6 +4,7 @@
 use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::control::Wish;
+use crate::fuse::{FILE, File};
 use crate::injection::DeviceFault;
 use crate::io::Finished;
 use crate::listen::Listener;
@@ -37,7 +38,8 @@ pub(crate) const CLIENTS: usize = 3;
 pub struct Server {
     poll: Poll,
     events: Events,
-    nbd: Listener,
+    nbd: Option<Listener>,
+    file: Option<File>,
     control: Option<Listener>,
     asked: Receiver<Asked>,
     stop: Arc<AtomicBool>,
@@ -96,34 +98,41 @@ impl Remote {
 }
 
 impl Server {
-    /// Listens for programs at `nbd`, and for commands at the path `control`.
+    /// Serves programs at `nbd` and by `file`, and listens for commands at the path
+    /// `control`.
     ///
     /// # Errors
     /// In one sentence.
     pub fn new(
-        nbd: &str,
+        nbd: Option<&str>,
         exposed: Option<&str>,
         control: Option<&std::path::Path>,
+        file: Option<File>,
     ) -> Result<Self, String> {
         let failed = |error: io::Error| format!("cannot listen: {error}");
         let poll = Poll::new().map_err(failed)?;
-        let mut nbd = Listener::new(nbd, exposed)?;
+        let mut nbd = nbd.map(|nbd| Listener::new(nbd, exposed)).transpose()?;
         let mut control = control.map(Listener::at_path).transpose()?;
-        poll.registry().register(nbd.source(), NBD, Interest::READABLE).map_err(failed)?;
-        if let Some(control) = &mut control {
-            let registry = poll.registry();
-            registry.register(control.source(), CONTROL, Interest::READABLE).map_err(failed)?;
+        for (listener, token) in [(&mut nbd, NBD), (&mut control, CONTROL)] {
+            if let Some(listener) = listener {
+                let registry = poll.registry();
+                registry.register(listener.source(), token, Interest::READABLE).map_err(failed)?;
+            }
         }
         let waker = Arc::new(Waker::new(poll.registry(), WAKER).map_err(failed)?);
+        if let Some(file) = &file {
+            file.wake_by(Arc::clone(&waker));
+        }
         let (ask, asked) = channel();
         let stop: Arc<AtomicBool> = Arc::default();
         let remote = Remote { ask: Arc::new(Mutex::new(ask)), waker, stop: Arc::clone(&stop) };
-        Ok(Self { poll, events: Events::with_capacity(256), nbd, control, asked, stop, remote })
+        let events = Events::with_capacity(256);
+        Ok(Self { poll, events, nbd, file, control, asked, stop, remote })
     }
 
-    /// Where programs connect.
-    pub fn uri(&self) -> String {
-        self.nbd.uri()
+    /// Where programs connect by NBD.
+    pub fn uri(&self) -> Option<String> {
+        self.nbd.as_ref().map(Listener::uri)
     }
 
     /// For other threads.
@@ -207,6 +216,11 @@ impl Session<'_, '_> {
         }
         if self.away_until_ns.is_none() {
             self.clients.receive(self.served, &mut self.of_device);
+            if let Some(file) = &mut self.server.file {
+                file.receive(self.served, &mut self.of_device);
+            }
+        } else if let Some(file) = &mut self.server.file {
+            file.fail();
         }
         for fault in std::mem::take(&mut self.of_device) {
             if let Some(ended) = self.happen(fault, now_ns)? {
@@ -241,7 +255,12 @@ impl Session<'_, '_> {
             let late = self.clock.real(now_ns.saturating_sub(finished.completed_ns));
             let took = self.clock.real(finished.latency_ns);
             self.served.tally().delivered(late.as_nanos() as u64, took.as_nanos() as u64);
-            self.clients.finished(finished);
+            match &mut self.server.file {
+                Some(file) if finished.client == FILE => {
+                    file.finished(finished, self.served, &mut self.of_device);
+                }
+                _ => self.clients.finished(finished),
+            }
         }
     }
 
@@ -265,6 +284,9 @@ impl Session<'_, '_> {
     fn go_away(&mut self, now_ns: u64, for_ns: u64) {
         self.away_until_ns = Some(now_ns.saturating_add(for_ns));
         self.clients.disconnect();
+        if let Some(file) = &mut self.server.file {
+            file.fail();
+        }
     }
 
     /// Does what a command asks for.
@@ -345,7 +367,7 @@ impl Session<'_, '_> {
     /// Waits for the next thing to happen.
     fn rest(&mut self) -> io::Result<()> {
         let wait = if self.clients.is_busy() { Duration::ZERO } else { self.until_next() };
-        if wait > WAKE_LATE {
+        if wait > WAKE_LATE && self.server.file.as_ref().is_none_or(File::may_sleep) {
             let wait = wait - WAKE_LATE;
             let timeout =
                 Timespec { tv_sec: wait.as_secs() as _, tv_nsec: wait.subsec_nanos().into() };
@@ -356,6 +378,9 @@ impl Session<'_, '_> {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
+        }
+        if let Some(file) = &self.server.file {
+            file.woke();
         }
         match self.server.poll.poll(&mut self.server.events, Some(Duration::ZERO)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
@@ -374,7 +399,8 @@ impl Session<'_, '_> {
         }
         let is_away = self.away_until_ns.is_some();
         let registry = self.server.poll.registry();
-        self.clients.accept(&self.server.nbd, self.server.control.as_ref(), registry, is_away);
+        let Server { nbd, control, .. } = &self.server;
+        self.clients.accept(nbd.as_ref(), control.as_ref(), registry, is_away);
         Ok(())
     }
 

@@ -1,0 +1,15 @@
+//! The drive as a file, by FUSE, on which a loop device can be set up.
+//!
+//! A thread of its own hears the kernel ([`filesystem`]) and passes on what it asks
+//! ([`asked`]); the server's thread answers ([`answers`]). The file is there from when
+//! it is mounted ([`mount`]) until the server ends.
+
+mod answers;
+mod asked;
+mod filesystem;
+mod mount;
+
+pub use answers::File;
+
+/// What [`crate::Io::client`] is of the file's I/Os: no socket has this number.
+pub(crate) const FILE: usize = 0;
