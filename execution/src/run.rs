@@ -151,6 +151,17 @@ mod tests {
     }
 
     #[test]
+    fn what_takes_no_time_ends_although_its_time_never_comes() {
+        let stop = Stop { time_ns: Some(1_000 * MS), ..Stop::default() };
+        let mut timeless = NoopTarget::new(1 << 30, 0);
+        let recording =
+            execute(&workload(8, stop, 0), &mut timeless, &Progress::default()).unwrap();
+        assert_eq!((recording.interrupted, recording.failure), (false, None));
+        assert_eq!(recording.elapsed_ns, 0);
+        assert!(recording.operations[0].ios >= 1 << 22);
+    }
+
+    #[test]
     fn littles_law_holds_by_independent_accounts() {
         let stop = Stop { ios: Some(8_000), ..Stop::default() };
         let recording = run(&workload(8, stop, 0));

@@ -19,6 +19,14 @@ const COMPLETIONS_PER_LOOK: u32 = 1 << 14;
 /// or hangs.
 const LOOK_INTERVAL_NS: u64 = 100_000_000;
 
+/// Simulated drives may take no time at all, as some do for reads of what was never
+/// written. A measurement that only time would end then ends after this many I/Os ...
+const TIMELESS_IOS: u64 = 1 << 22;
+
+/// ... if the clock moved less than this for each: a hundred million I/Os a second are
+/// more than any link carries.
+const TIMELESS_NS: u64 = 10;
+
 /// Everything that the loop knows, apart from the target: what is left of a run
 /// whose target hangs.
 pub(crate) struct Worker {
@@ -33,6 +41,10 @@ pub(crate) struct Worker {
     now_ns: u64,
     look_ns: u64,
     completions_to_look: u32,
+    /// Of all requests since the start.
+    completions: u64,
+    /// After how many of them a clock that stands still ends the run.
+    timeless_ios: u64,
     outstanding: usize,
     issuing: bool,
     /// The slot whose request is being handed over.
@@ -74,6 +86,8 @@ impl Worker {
             now_ns: started_ns,
             look_ns: started_ns + LOOK_INTERVAL_NS,
             completions_to_look: COMPLETIONS_PER_LOOK,
+            completions: 0,
+            timeless_ios: if workload.stop.ios.is_some() { u64::MAX } else { TIMELESS_IOS },
             outstanding: 0,
             issuing: true,
             submitting: None,
@@ -145,13 +159,17 @@ impl Worker {
     fn look<T: Target>(&mut self, done: &[Completion], target: &mut T, look: &Progress) -> bool {
         self.now_ns = done.last().map_or_else(|| target.now_ns(), |last| last.completed_ns);
         self.completions_to_look = self.completions_to_look.saturating_sub(done.len() as u32);
+        self.completions += done.len() as u64;
         if self.completions_to_look > 0 && self.now_ns < self.look_ns {
             return false;
         }
         self.completions_to_look = COMPLETIONS_PER_LOOK;
         self.look_ns = self.now_ns + LOOK_INTERVAL_NS;
         self.generating_ns = target.generating_ns();
-        self.measurement.publish(look, self.now_ns - self.started_ns);
+        let elapsed_ns = self.now_ns - self.started_ns;
+        self.measurement.publish(look, elapsed_ns);
+        self.issuing &=
+            self.completions < self.timeless_ios || elapsed_ns / self.completions >= TIMELESS_NS;
         self.trouble.look(self.now_ns, look, || outstanding_now(&self.slots))
     }
 
