@@ -21,6 +21,7 @@ Chen, Lee and Zhang (HPCA 2011) find channels as a second level of conflicts bet
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,7 +35,7 @@ from fourcorners.analysis.internals.flash.conflicting_reads import (
     typical_s,
     units,
 )
-from fourcorners.analysis.internals.flash.levels import APART, CHANNEL, DIE
+from fourcorners.analysis.internals.flash.levels import APART, CHANNEL, DIE, NOTHING
 from fourcorners.analysis.internals.link import generation
 from fourcorners.analysis.internals.view import PointAxis, View, by
 from fourcorners.analysis.source import Measured
@@ -103,8 +104,10 @@ def channels(view: View) -> Answer | None:
     if levels is None:
         return unknown(say("no_levels"), detail=detail)
     if levels.channels is None:
-        late_s = 2 * (min(together.values()) - alone_s)
-        return _alone(view, alone, late_s, dies, detail)
+        # Waits that several numbers of channels explain show none of them.
+        if {NOTHING, CHANNEL} <= levels.wait.keys():
+            return unknown(say("no_levels"), detail=detail)
+        return _alone(view, alone, together, dies, detail)
     wait = levels.wait[CHANNEL]
     detail["goodness"] = {"wait": wait}
     return known(
@@ -113,22 +116,35 @@ def channels(view: View) -> Answer | None:
 
 
 def _alone(
-    view: View, alone: Mapping[int, float], late_s: float, dies: float, detail: Mapping[str, Any]
+    view: View,
+    alone: Mapping[int, float],
+    together: Mapping[int, float],
+    dies: float,
+    detail: Mapping[str, Any],
 ) -> Answer:
-    """The answer where no pair waits for a channel, of which the second read is late by ``late_s``.
-    It depends on whether a page takes so long on a channel that a pair would wait if dies shared
-    one."""
+    """The answer where no pair waits for a channel. It depends on whether a page takes so long on a
+    channel that a pair would wait if dies shared one, of which the second read is late anyway."""
     link_rate = view.value("link_ceiling") or generation.fastest(view)
     if len(alone) < 2 or link_rate is None:
         return unknown(say("hidden"), detail=detail)
     (small, small_s), (large, large_s) = list(alone.items())[-2:]
+    least, pair_s = min(alone), statistics.median(together.values())
+    per_byte_s = (large_s - small_s) / (large - small)
+    late_s = 2 * pair_s - alone[least] - large_s
+    # Pairs of two short reads show both times too. A single read that other load delayed would make
+    # the channel slow and the second read early, so that the less telling of two numbers counts.
+    if short := view.once(pairs, "short").latency_s:
+        short_s = statistics.median(short.values())
+        per_byte_s = min(per_byte_s, 2 * (pair_s - short_s) / (large - 2 * least))
+        late_s = max(late_s, 2 * (short_s - alone[least]) - least * per_byte_s)
     # Each further byte passes the channel and then the link.
-    on_channel_s = large * ((large_s - small_s) / (large - small) - 1 / link_rate)
+    on_channel_s = large * (per_byte_s - 1 / link_rate)
     detail = {**detail, "page_on_channel_s": on_channel_s, "second_is_late_s": late_s}
-    if on_channel_s < _LONGER * late_s:
+    if on_channel_s < _LONGER * late_s or on_channel_s <= 0:
         return unknown(say("hidden"), detail=detail)
     # Of the two reads of a pair one would wait.
-    if (on_channel_s - late_s) / 2 < APART * view.once(pairs, "together").error_s:
+    scatter_s = max(view.once(pairs, "together").error_s, statistics.pstdev(together.values()))
+    if (on_channel_s - late_s) / 2 < APART * scatter_s:
         return unknown(say("scatter"), detail=detail)
     goodness = {"late_over_channel": late_s / on_channel_s}
     return known(dies, say("one_each"), detail={**detail, "goodness": goodness})

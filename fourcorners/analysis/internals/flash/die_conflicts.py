@@ -56,7 +56,7 @@ def stripe(view: View) -> Answer:
             said = say("once_read", turn=unread.turn_bytes)
             return _once(view, unread, unread.stripe_bytes, said)
         return unknown(_no_stripe(seen), detail=detail, evidence=evidence)
-    beyond = next(w for w in seen.window if w > stripe)
+    beyond = next(w for w in seen.window if w > max(stripe, seen.grid_bytes))
     detail["goodness"] = {"spread_within": _spread(seen, stripe)}
     if levels is not None and levels.are_first:
         said = say("planes_first", planes=levels.planes, part=stripe)
@@ -173,8 +173,9 @@ def _once(view: View, unread: Unread, value: int | None, said: Said) -> Answer:
 
 
 def _spread(seen: Seen, stripe: int) -> float:
-    """The relative spread of the rates of windows within the stripe: each is that of one die."""
-    inside = [iops for window, iops in seen.window.items() if window <= stripe]
+    """The relative spread of the rates of windows within the stripe: each is that of one die. The
+    smallest window is one place, even if it is larger than the stripe."""
+    inside = [seen.one_die, *(iops for window, iops in seen.window.items() if window <= stripe)]
     return max(inside) / min(inside) - 1
 
 

@@ -160,24 +160,18 @@ def levels(units: int, kinds: Sequence[Pairs], unit_s: float) -> Levels | None:
         (fit for group in shapes if (fit := _fit(group, measured)) is not None),
         key=lambda fit: fit.criterion,
     )
-    if not fits:
+    near = [fit for fit in fits if fit.criterion - fits[0].criterion < -2 * math.log(FALSE_ALARM)]
+    # Of groupings that the latencies do not tell apart, those that no drive has are left out.
+    possible = [
+        (fit, told) for fit in near if (told := _told(shapes[fit.group], fit, kinds, unit_s, units))
+    ]
+    if not possible:
         return None
-    best = fits[0]
-    told = _told(shapes[best.group], best, kinds, unit_s, units)
-    rivals = {
-        shape
-        for fit in fits[1:]
-        if fit.criterion - best.criterion < -2 * math.log(FALSE_ALARM)
-        for shape in _told(shapes[fit.group], fit, kinds, unit_s, units)
-    }
-    pairs = {(shape.planes, shape.channels) for shape in told | rivals}
-    planes = {planes for planes, _ in pairs}
-    if len(planes) != 1:
+    seen = {(shape.planes, shape.channels) for _, told in possible for shape in told}
+    if len({planes for planes, _ in seen}) != 1:
         return None
-    seen = {channels for _, channels in pairs}
-    shape = min(told, key=lambda shape: (shape.planes, shape.channels)) if told else None
-    if shape is None:
-        return None
+    best, told = possible[0]
+    shape = min(told, key=lambda shape: (shape.planes, shape.channels))
     first = all(
         level == DIE for n, level in zip(apart, shape.levels, strict=True) if n < shape.planes
     )

@@ -28,7 +28,8 @@ from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.link import command_queue
 from fourcorners.analysis.internals.thresholds import UNSURE
-from fourcorners.analysis.internals.view import View, ids
+from fourcorners.analysis.internals.usual import usual_s
+from fourcorners.analysis.internals.view import PointAxis, View, by, ids
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
@@ -91,10 +92,36 @@ def disagreement(view: View) -> Answer | None:
 def _both(view: View) -> tuple[Answer, Answer | None]:
     by_depth = view.once(command_queue.rates)
     units, one = view.once(conflicting_reads.units), view.once(conflicting_reads.one_unit)
-    conflicting = None if units is None or one is None else Conflicting(units, *one)
     evidence = ids(command_queue.RANDOM(view))
     place = view.once(conflicting_reads.fastest_place)
+    conflicting = None if units is None or one is None else Conflicting(units, *one)
+    quicker_s = _quicker_s(view)
+    if quicker_s is None:
+        place = None
+    elif quicker_s > 0 and one is not None and (one_s := 1 / one[0] - quicker_s) > 0:
+        place = max(place or 0.0, 1 / one_s)
+        if units is not None:
+            conflicting = Conflicting(units, 1 / one_s, one[1])
     return told(by_depth, view.value("command_queue_depth"), conflicting, evidence, place)
+
+
+def _quicker_s(view: View) -> float | None:
+    """How much sooner the mean random read is over than one of the place that was read again and
+    again: a part of the data may be in quicker cells, or in a memory, so that the mean read takes
+    its unit for less time than the reads of that place do. ``None`` where random reads differ by
+    much and no single read of the place was measured."""
+    single = [m for m in command_queue.RANDOM(view) if m.queue_depth == 1]
+    seen = view.once(conflicting_reads.seen)
+    if not single or seen is None:
+        return 0.0
+    points = by(conflicting_reads.points(view, "alone"), PointAxis.ALONE)
+    if not points:
+        low_s, high_s = (single[0].latency_percentile_s(share) for share in (10, 90))
+        alike = low_s is None or high_s is None or low_s > (1 - UNSURE) * high_s
+        return 0.0 if alike else None
+    seconds = [conflicting_reads.typical_s(m)[0] for m in points.values()]
+    place_s = float(np.interp(seen.block_bytes, list(points), seconds))
+    return max(0.0, place_s - usual_s(single[0]))
 
 
 def told(

@@ -235,7 +235,7 @@ def _limited(view: View, slopes: Mapping[str, float]) -> tuple[str, str] | None:
     erased = read.get("erased", 0.0)
     if erased > (1 - _AGREE) * read[most] and _erased_is_quicker(view):
         return "erased", "erased_alone"
-    capable = _flash_rate(view, read[most])
+    capable = _flash_rate(view)
     if capable is not None and capable > _FASTER * read[most]:
         return most, "flash_is_faster"
     return None
@@ -260,10 +260,11 @@ def _erased_is_quicker(view: View) -> bool:
     return bool(erased and written) and min(written) > APART * min(erased)
 
 
-def _flash_rate(view: View, link_rate: float) -> float | None:
-    """The least rate at which flash and its channels can read, in bytes per second, if the link has
-    this rate: each die reads and transfers its pages one after the other, and each channel
-    transfers at the rate that single reads of several sizes show. ``None`` where something of this
+def _flash_rate(view: View) -> float | None:
+    """The least rate at which flash and its channels can read, in bytes per second: each die reads
+    and transfers its pages one after the other, and each channel transfers at the rate that single
+    reads of several sizes show. A part of the time of their further bytes is the link's, but as its
+    rate is what is asked for, all of it counts as the channel's. ``None`` where something of this
     does not show."""
     levels, seen = view.once(shown_levels), view.once(conflicting_reads.seen)
     alone = {
@@ -274,11 +275,10 @@ def _flash_rate(view: View, link_rate: float) -> float | None:
     page, block = seen.page_bytes, seen.block_bytes
     (small, small_s), (large, large_s) = list(alone.items())[-2:]
     per_byte_s = (large_s - small_s) / (large - small)
-    on_channel_s = per_byte_s - 1 / link_rate
-    if page is None or on_channel_s <= 0:
+    if page is None or per_byte_s <= 0:
         return None
     pages_s = 1 / seen.one_die + (levels.planes * page - block) * per_byte_s
-    return min(levels.units * page / pages_s, levels.channels / on_channel_s)
+    return min(levels.units * page / pages_s, levels.channels / per_byte_s)
 
 
 def _spread(slopes: Mapping[str, float], ceiling: float) -> float:

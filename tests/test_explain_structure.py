@@ -1,0 +1,148 @@
+"""Structure is told only where no other structure has the same times."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from analysis_fixture import FakeRun
+from explain_fixture import view_of
+
+from fourcorners.analysis.internals.flash import channels, die_conflicts, parallel_units
+from fourcorners.analysis.internals.flash.levels import Pairs, levels
+from fourcorners.analysis.internals.link import generation
+
+KIB = 1024
+
+
+@dataclass
+class Drive:
+    """What probe-conflicts measures on a drive of so many dies in rotation that serve one read in
+    ``read_s`` each; single reads take ``alone_s`` by their size, and pairs, of which none waits but
+    for its own die, ``pair_s`` by their kind."""
+
+    dies: int = 16
+    stripe: int = 4 * KIB
+    read_s: float = 70e-6
+    alone_s: Mapping[int, float] = field(
+        default_factory=lambda: {512: 80e-6, 1536: 84e-6, 3584: 92e-6}
+    )
+    pair_s: Mapping[str, float] = field(
+        default_factory=lambda: {"together": 86e-6, "short": 81e-6, "late": 80e-6}
+    )
+    waits_s: Mapping[tuple[str, int], float] = field(default_factory=dict)
+
+    def probed(self, run: FakeRun) -> None:
+        one, grid = 1 / self.read_s, 4 * KIB
+        for window in (grid << k for k in range(10)):
+            iops = one * min(self.dies, max(1, window // max(self.stripe, grid)))
+            run.add(f"probe-conflicts/window/{window}", "read", iops=iops, window_bytes=window)
+        for boundary in (2 * KIB << k for k in range(8)):
+            iops = one / (2 if boundary == 2 * KIB and self.stripe < boundary else 1)
+            name = f"probe-conflicts/across/{boundary}"
+            run.add(name, "read", iops=iops, boundary_bytes=boundary)
+        distance = 2 * KIB
+        while distance <= 2 * self.dies * self.stripe:
+            iops = one if distance // self.stripe % self.dies == 0 else 2 * one
+            name = f"probe-conflicts/pair/{distance}"
+            run.add(name, "read", iops=iops, distance_bytes=distance)
+            distance *= 2
+        for size, alone_s in self.alone_s.items():
+            name = f"probe-conflicts/alone/{size}"
+            run.add(name, "read", iops=800, latency_mean_s=alone_s, alone_bytes=size)
+        axes = {"together": "long_bytes", "short": "short_bytes", "late": "late_ns"}
+        for kind, pair_s in self.pair_s.items():
+            for apart in range(1, self.dies + 1):
+                wait_s = self.read_s / 2 if apart == self.dies else 0.0
+                latency_s = pair_s + self.waits_s.get((kind, apart), wait_s)
+                name = f"probe-conflicts/{kind}/{apart}"
+                point: dict[str, Any] = {"stripes": apart, axes[kind]: 1}
+                run.add(name, "read", iops=800, latency_mean_s=latency_s, **point)
+
+
+def _links(run: FakeRun, rate: float) -> None:
+    for of in ("written", "erased"):
+        for size in (128 * KIB, 1024 * KIB):
+            name = f"probe-depth/link/{of}/{size}"
+            run.add(name, "read", iops=rate / size, of=of, block_bytes=size, queue_depth=32)
+
+
+def _curve(run: FakeRun, rates: Mapping[int, float]) -> None:
+    for depth, iops in rates.items():
+        name = f"probe-depth/random/{depth}"
+        run.add(name, "read", iops=iops, pattern="random", queue_depth=depth)
+
+
+def test_a_stripe_below_the_smallest_window_is_told() -> None:
+    run = FakeRun()
+    Drive(dies=8, stripe=2 * KIB, alone_s={}, pair_s={}).probed(run)
+    assert die_conflicts.stripe(view_of(run)).value == 2 * KIB
+
+
+def _channels(drive: Drive) -> str:
+    run = FakeRun()
+    drive.probed(run)
+    answer = channels.channels(view_of(run, dies=drive.dies, link_ceiling=1.8e9))
+    assert answer is not None
+    return "one_each" if answer.value == drive.dies else answer.said.code
+
+
+def test_dies_without_waits_have_a_channel_each_where_waits_would_show() -> None:
+    assert _channels(Drive()) == "one_each"
+
+
+def test_a_single_read_that_was_delayed_makes_no_channels() -> None:
+    """Its delay looks like a slow channel, which no pair confirms."""
+    alone = {512: 80.5e-6, 1536: 85.1e-6, 3584: 149.7e-6}
+    pair_s = {"together": 82.5e-6, "short": 81.5e-6, "late": 80e-6}
+    assert _channels(Drive(alone_s=alone, pair_s=pair_s)) == "hidden"
+
+
+def test_pairs_that_scatter_by_as_much_as_a_wait_show_no_channels() -> None:
+    scatter = {("together", n): 2e-6 * (n % 3) + (35e-6 if n == 16 else 0) for n in range(1, 17)}
+    assert _channels(Drive(waits_s=scatter)) == "scatter"
+
+
+@pytest.mark.parametrize(("channels", "said"), [(2, "link_ceiling.medium"), (8, "flash_is_faster")])
+def test_channels_that_limit_large_reads_are_no_link(channels: int, said: str) -> None:
+    """Two channels carry just what large reads reach; of eight, the link would be the limit."""
+    run = FakeRun()
+    waits = {("together", n): 4e-6 for n in range(channels, 16, channels)}
+    waits |= {("together", 16): 35e-6}
+    drive = Drive(waits_s=waits)
+    drive.probed(run)
+    _links(run, 0.98 * 2 * 2048 / 8e-6)
+    assert generation.ceiling(view_of(run)).said.code == said
+
+
+def test_levels_that_no_drive_has_do_not_rule_out_those_that_one_has() -> None:
+    """Recorded on a superblock drive of two channels, of which 0.8 % of the reads were outliers:
+    three levels fit a little better than two, but nothing that drives have makes three of them."""
+    together = [79.72, 102.71, 79.53, 100.17, 79.71, 101.42, 79.75, 104.02]
+    short = [59.67, 59.9, 59.73, 59.96, 59.61, 59.83, 59.89, 77.23]
+    late = [57.86, 57.83, 57.87, 57.64, 57.74, 57.87, 57.68, 64.8]
+    kinds = [
+        Pairs({n: 1e-6 * us for n, us in enumerate(times, start=1)}, error_s, alone_s, tells)
+        for times, error_s, alone_s, tells in (
+            (together, 0.474e-6, None, False),
+            (short, 0.083e-6, None, True),
+            (late, 0.077e-6, 57.93e-6, True),
+        )
+    ]
+    found = levels(8, kinds, 1 / 19727)
+    assert found is not None
+    assert (found.planes, found.channels) == (1, 2)
+
+
+@pytest.mark.parametrize("alone_us", [58.16, 51.5])
+def test_quicker_data_elsewhere_make_no_more_units(alone_us: float) -> None:
+    """Eight dies whose random reads take 46 us in the mean, though those of the place that was read
+    again and again take 52: a part of the data is in an SLC cache."""
+    curve = {1: 19538.0, 2: 37047.0, 4: 66187.0, 8: 103633.0, 16: 137010.0, 32: 158776.0}
+    curve |= {64: 171171.0, 128: 174190.0, 256: 174190.0}
+    run = FakeRun()
+    alone = {512: 1e-6 * alone_us, 3584: 1e-6 * alone_us + 0.8e-6}
+    Drive(dies=8, read_s=52.02e-6, alone_s=alone, pair_s={}).probed(run)
+    _curve(run, curve)
+    found = parallel_units.parallel_units(view_of(run))
+    assert (found.value == 8) == (alone_us > 55)
