@@ -72,6 +72,21 @@ def test_an_order_is_what_a_queue_of_two_cannot_gain(
     assert found.value == reorders
 
 
+@pytest.mark.parametrize(
+    ("rates", "depth"),
+    [
+        pytest.param((100, 102, 160, 220, 270, 310, 312, 312, 312), 32, id="a knee"),
+        pytest.param((234, 242, 257, 285, 308, 322, 322, 281, 246), None, id="gains little"),
+    ],
+)
+def test_a_queue_ends_at_a_knee(rates: tuple[float, ...], depth: int | None) -> None:
+    run = FakeRun()
+    for step, iops in enumerate(rates):
+        where: dict[str, Any] = {"pattern": "random", "queue_depth": 2**step}
+        run.add(f"probe-depth/random/{2**step}", "read", iops=iops, **where)
+    assert command_queue.queue_depth(view_of(run)).value == depth
+
+
 def test_no_rate_of_the_spec_sheet_exceeds_what_flash_and_link_carry(tmp_path: Path) -> None:
     """Reads of what was never written, or of one place over and over, come over the link alone:
     they are no figure of the drive."""

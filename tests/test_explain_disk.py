@@ -218,6 +218,19 @@ def test_times_that_scatter_are_none_of_a_turn(even: bool) -> None:
     assert mechanics.rotation(view_of(run)).value == (7200 if even else None)
 
 
+def test_reads_with_a_short_way_and_wait_are_part_of_a_turn() -> None:
+    times = np.random.default_rng(7).uniform(0.6e-3, 0.6e-3 + 60 / 5400, 2000)
+    # As many come from a cache.
+    times = np.concatenate([times, np.full(100, 80e-6)])
+    run = FakeRun()
+    run.add("probe-seeks/near", "read", iops=1 / float(times.mean()))
+    count, edges = np.histogram(times * 1e9, bins=1000)
+    run.histograms["probe-seeks/near", "read"] = (edges[:-1], edges[1:], count)
+    found = mechanics.rotation(view_of(run))
+    assert found.value == 5400
+    assert abs(found.detail["goodness"]["off_the_nearest_speed"]) < 0.02
+
+
 def test_times_that_are_all_the_same_are_none_of_a_turn() -> None:
     run = FakeRun()
     run.add("probe-seeks/near", "read", iops=100)

@@ -62,8 +62,10 @@ _OTHER_SPEED_MIN = 3.0
 """Any other known speed must be at least so many times as far off. It is a choice: the nearest two
 speeds are 8 % apart, so that the spread may differ from either of them by 2 %."""
 
-_CACHED_SHARE = 0.2
-"""A read that took less than this share of the median time came from a cache."""
+_CACHED_SHARE = 0.05
+"""A read that took less than this share of the median time came from a cache. With a fifth, as it
+was, one in sixteen reads that only had a short way and a short wait was left out, and the others
+spread over less than a turn, by as much."""
 
 _PERCENTILES = (0.05, 0.95)
 """The spread lies between these quantiles: nine tenths of a turn, without odd reads at its ends."""

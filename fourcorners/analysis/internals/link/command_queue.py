@@ -67,6 +67,15 @@ def knee(by_depth: Mapping[int, float], no_more: float) -> int | None:
     return None
 
 
+def _is_flatter(by_depth: Mapping[int, float], depth: int) -> bool:
+    """Whether all that follows this depth gains less than half as much as the step to it. An order
+    that gains little ends at no such knee."""
+    before = max((d for d in by_depth if d < depth), default=depth)
+    deepest = max(rate for d, rate in by_depth.items() if d >= depth)
+    here = by_depth[depth]
+    return math.log(deepest / here) < math.log(here / by_depth[before]) / 2
+
+
 def asked(view: View) -> list[Measured]:
     """The reads that conflict on dies or, without them, random reads at increasing depths."""
     return conflicting_reads.windows(view) or RANDOM(view)
@@ -101,7 +110,7 @@ def queue_depth(view: View) -> Answer:
     shown = {**detail, "goodness": {"gain": gain}}
     if depth == 1 or (depth == 2 and not disk and gain < _SECOND):
         return known(1, say("one"), detail=shown, evidence=evidence)
-    if disk and depth is not None and gain >= _NO_MORE_DISK**2:
+    if disk and depth is not None and gain >= _NO_MORE_DISK**2 and _is_flatter(by_depth, depth):
         said = say("chooses", depth=depth, gain=by_depth[depth] / by_depth[1])
         return known(depth, said, detail=shown, evidence=evidence)
     return unknown(say("no_gain"), detail=detail, evidence=evidence)
