@@ -108,6 +108,17 @@ def test_switches_out_of_turn_are_none_of_heads(noise_s: float) -> None:
     assert followed.in_turn is None
 
 
+def test_a_lost_turn_hides_no_kind_of_switch() -> None:
+    times = np.full(3000, 1e-3)
+    times[::10] += np.where(np.arange(300) % 6 == 5, 0.89e-3, 1.0e-3)
+    times[1501] += 11.1e-3
+    followed = tracks.Followed.of(times)
+    assert followed is not None
+    assert followed.in_turn is not None
+    heads, head, track = followed.in_turn
+    assert (heads, head.seconds, track.seconds) == pytest.approx((6, 1.0e-3, 0.89e-3))
+
+
 @pytest.mark.parametrize(
     "longer",
     [np.arange(50) >= 20, (np.arange(50) >= 20) & (np.arange(50) % 2 == 0)],

@@ -103,10 +103,16 @@ class Followed:
             return None
         longer = seconds[leaving] - mean
         order = np.argsort(longer)
-        gap = max(_GAP_DEVIATIONS * float(seconds[staying].std()), _GAP_SHARE * longer.max())
+        # A few reads lose a turn besides: no kind is as rare.
+        longest = float(np.quantile(longer, 1 - _KIND_MIN))
+        gap = max(_GAP_DEVIATIONS * float(seconds[staying].std()), _GAP_SHARE * longest)
         parts = np.split(order, np.flatnonzero(np.diff(longer[order]) > gap) + 1)
         kinds = [np.sort(part) for part in parts if len(part) >= _KIND_MIN * len(leaving)]
         times = [_time(longer[kind]) for kind in kinds]
+        if len(kinds) == 1:
+            # These may be two kinds whose times are closer than the gap.
+            [(mean_s, own_s)], ends = times, np.quantile(longer[kinds[0]], (0.05, 0.95))
+            times = [(mean_s, max(own_s, float(np.abs(ends - mean_s).max())))]
         return cls(
             staying_s=mean,
             staying_error_s=error,
