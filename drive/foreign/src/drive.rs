@@ -14,6 +14,10 @@ use std::time::Duration;
 /// How long a child may take for one step: longer than any that computes one.
 pub const SILENCE_S_MAX: u64 = 60;
 
+/// How long a drive may complete nothing of what is outstanding, in its own time: longer than
+/// hosts wait (Linux gives up a SCSI command after 30 s, and tries five times).
+const STANDSTILL_NS_MAX: u64 = 600_000_000_000;
+
 /// A drive that another program simulates, and its virtual clock.
 ///
 /// Nothing that the program says is believed: a clock that goes back, completions of
@@ -27,6 +31,8 @@ pub struct ForeignDrive {
     /// By slot.
     outstanding: Vec<bool>,
     outstanding_count: usize,
+    /// When the latest request completed, or the first of those that are outstanding was made.
+    stirred_ns: u64,
     flash_programmed_bytes: Option<u64>,
     broken: Option<ForeignError>,
 }
@@ -56,6 +62,7 @@ impl ForeignDrive {
             now_ns: 0,
             outstanding: Vec::new(),
             outstanding_count: 0,
+            stirred_ns: 0,
             flash_programmed_bytes: None,
             broken: None,
         };
@@ -126,8 +133,7 @@ impl ForeignDrive {
         let time_ns = self.now_ns;
         let record = Record { kind, time_ns, offset_bytes, length_bytes, ..Record::default() };
         self.checked(|drive| drive.link.push(&record))?;
-        self.outstanding[0] = true;
-        self.outstanding_count += 1;
+        self.made(0);
         let mut done = Vec::new();
         while done.is_empty() {
             self.advance(u64::MAX, &mut done)?;
@@ -234,6 +240,16 @@ impl ForeignDrive {
         self.broken.get_or_insert(error).clone()
     }
 
+    /// The request of this slot is outstanding from now on.
+    #[inline]
+    fn made(&mut self, slot: u32) {
+        if self.outstanding_count == 0 {
+            self.stirred_ns = self.now_ns;
+        }
+        self.outstanding[slot as usize] = true;
+        self.outstanding_count += 1;
+    }
+
     fn advance(
         &mut self,
         deadline_ns: u64,
@@ -282,6 +298,7 @@ impl ForeignDrive {
                         _ => return wrong(format!("nothing is outstanding under slot {slot}")),
                     }
                     self.outstanding_count -= 1;
+                    self.stirred_ns = time_ns;
                     let errno = i32::try_from(record.offset_bytes).unwrap_or(i32::MAX);
                     done.push(Completion { slot, completed_ns: time_ns, errno });
                 }
@@ -291,10 +308,12 @@ impl ForeignDrive {
                             "it stops at {time_ns} ns with nothing completed, before {deadline_ns} ns"
                         ));
                     }
-                    if time_ns == u64::MAX {
+                    let still_ns = time_ns - self.stirred_ns;
+                    if self.outstanding_count > 0 && still_ns > STANDSTILL_NS_MAX {
                         return wrong(format!(
-                            "{} requests never complete",
-                            self.outstanding_count
+                            "{} requests never complete: none did in {} s of its time",
+                            self.outstanding_count,
+                            still_ns / 1_000_000_000
                         ));
                     }
                     self.now_ns = time_ns;
@@ -335,8 +354,7 @@ impl Target for ForeignDrive {
         let record = Record::request(slot, self.now_ns, request);
         // What fails here fails again in `wait`, which can say so.
         let _ = self.checked(|drive| drive.link.push(&record));
-        self.outstanding[slot as usize] = true;
-        self.outstanding_count += 1;
+        self.made(slot);
         self.now_ns
     }
 

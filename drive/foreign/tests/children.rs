@@ -144,6 +144,30 @@ fn a_child_that_hangs_is_not_waited_for_any_longer() {
     assert!(begin.elapsed() < Duration::from_secs(20));
 }
 
+#[test]
+fn a_request_that_never_completes_ends_the_wait_although_the_clock_goes_on() {
+    let script = r#"
+import struct, sys
+out = sys.stdout.buffer
+sys.stdin.buffer.readline()
+out.write(b'{"fourcorners_drive":1,"name":"x","capacity_bytes":1048576}\n')
+while True:
+    kind, at = struct.unpack("<B7xQ16x", sys.stdin.buffer.read(32))
+    if kind == 16:
+        out.write(struct.pack("<BBBBIQQQ", 32, 0, 0, 0, 0, at, 9, 0))
+    out.flush()
+"#;
+    let mut drive = ForeignDrive::start(&command(&["python3", "-c", script]), 1).unwrap();
+    drive.prepare(1, 4096).unwrap();
+    // A drive that is idle may be so for long.
+    drive.idle(10_000_000_000_000).unwrap();
+    let begin_ns = drive.submit(0, &READ);
+    let mut done = Vec::new();
+    drive.wait(begin_ns + 500_000_000_000, &mut done).unwrap();
+    let error = drive.wait(begin_ns + 700_000_000_000, &mut done).unwrap_err().to_string();
+    assert!(error.contains("1 requests never complete: none did in 700 s"), "{error}");
+}
+
 fn failures(words: &[&str]) -> Vec<(&'static str, String)> {
     let folder = std::env::temp_dir().join(format!("fourcorners-{}-states", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
