@@ -107,6 +107,24 @@ def test_a_clear_rise_shows_the_unit_where_large_boundaries_scatter(
     assert mapping_unit.unit(view_of(run)).value == unit
 
 
+@pytest.mark.parametrize(("second", "unit"), [(1.06, None), (1.25, 8 * KIB)])
+def test_boundaries_of_a_rise_that_disagree_show_no_unit(second: float, unit: int | None) -> None:
+    """The first was measured on a drive that maps 4 KiB, and whose SLC cache took a part of the
+    writes at some boundaries."""
+    run = FakeRun()
+    first = 1.21 if unit is None else 1.13
+    for step, factor in enumerate((first, second, 1.52, 1.98, 1.97, 1.93, 2.01, 2.02, 2.01)):
+        for where, times in (("at", 1.0), ("across", factor)):
+            run.add(
+                f"probe-alignment/{where}/{KIB << step}",
+                "write",
+                iops=9_000.0 / times,
+                boundary_bytes=KIB << step,
+                where=where,
+            )
+    assert mapping_unit.unit(view_of(run)).value == unit
+
+
 @pytest.mark.parametrize(("second_s", "unit"), [(0.1, 256 * KIB), (0.05, None)])
 def test_of_merged_blocks_two_take_twice_as_long(second_s: float, unit: int | None) -> None:
     run = FakeRun()

@@ -73,3 +73,14 @@ def test_slower_writes_alone_are_no_placement() -> None:
     assert static(BOUNDARY_BYTES, at_s, across_s, 32) is None
     assert not is_even(at_s)
     assert is_even(np.ones(9))
+
+
+def test_collection_that_takes_less_among_few_units_hides_no_placement() -> None:
+    """Recorded on a drive of 32 units with a write cache, whose large boundaries fit no model."""
+    at_s = np.array([32.3, 32.5, 32.4, 63.0, 117.9, 159.9, 265.4, 204.8, 0.6])
+    across_s = np.array([40.7, 48.8, 65.0, 65.1, 126.4, 235.0, 402.0, 444.8, 0.6])
+    found = static(BOUNDARY_BYTES, at_s, across_s, 32)
+    assert found is not None
+    assert (found.unit_bytes, found.stripe_bytes, found.units) == (4096, 4096, None)
+    once = np.minimum(at_s, 63.0)  # A single doubling may have other causes.
+    assert static(BOUNDARY_BYTES, once, once * across_s / at_s, 32) is None

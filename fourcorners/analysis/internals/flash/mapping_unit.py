@@ -58,6 +58,11 @@ _CLEAR_COST, _CLEAR_EXCESS, _CLEAR_RATIO = 1.5, 0.75, 2.0
 least the second value, and the next best unit's cost is at least so many times as high as the third
 value."""
 
+_RISE_MISFIT_MAX = 3.0
+"""Each boundary up to the unit speaks for it: chance has one of 370 further from the model than so
+many standard deviations. What moves one of these few points, such as another cache state, may move
+the one that decides."""
+
 _UNITS_SEEN = 16
 """Only boundaries up to so many units judge a unit."""
 
@@ -124,7 +129,7 @@ def placement(view: View) -> Answer:
         return unknown(say("mapping_unit.few_boundaries"), detail=detail)
     if found := view.once(_static):
         detail |= {"units": found.units, "goodness": {"misfit": found.misfit}}
-        slower = float(pairs.at_s.max() / pairs.at_s.min())
+        slower = float(pairs.at_s.max() / pairs.at_s[0])
         about = {"stripe": found.stripe_bytes, "slower": slower, "excess": found.excess}
         if found.units is None:
             return known(1.0, say("static", **about), detail=detail)
@@ -192,6 +197,8 @@ class _Fit:
     rho: float
     cost: float
     """The mean soft-L1 cost of the factors, in standard deviations."""
+    rise_misfit: float = 0.0
+    """The largest residual up to the unit, in standard deviations."""
 
     def factor(self, boundary_bytes: Floats) -> Floats:
         """How many times as long a write across boundaries takes, with shape (boundaries,)."""
@@ -212,7 +219,8 @@ def _best(view: View) -> tuple[_Fit | None, bool]:
     if not fits:
         return None, False
     if fits[0].cost <= _COST_MAX:
-        return fits[0], fits[0].excess >= _CLEAR_EXCESS or _alone(fits)
+        clear_rise = fits[0].excess >= _CLEAR_EXCESS or _alone(fits)
+        return fits[0], clear_rise and fits[0].rise_misfit <= _RISE_MISFIT_MAX
     clear = _fits(pairs, _FEW_DIES)
     if clear and clear[0].cost <= _CLEAR_COST and clear[0].excess >= _CLEAR_EXCESS:
         return clear[0], _alone(clear)
@@ -258,5 +266,6 @@ def _fit_unit(pairs: _Pairs, unit: float, few_dies: float) -> _Fit | None:
     )
     kappa, rho = (float(value) for value in solved.x)
     cost = 2 * float(np.mean(np.sqrt(1 + residuals(solved.x) ** 2) - 1))
-    fit = _Fit(float(unit), kappa, rho, cost)
+    rise_misfit = float(np.abs(residuals(solved.x)[boundary <= unit]).max())
+    fit = _Fit(float(unit), kappa, rho, cost, rise_misfit)
     return fit if fit.excess >= _EXCESS_MIN else None

@@ -40,6 +40,10 @@ _JUMP_MIN = 1.3
 """Writes at multiples of two stripes take at least so many times as long as of one: of two or more
 units that were busy half are left. From this ratio on writes are no longer as fast either."""
 
+_EVEN_MAX, _DOUBLES_MIN = 1.15, 1.5
+"""Ratios of times that scatter of some percent does not reach, and that halved units exceed, even
+if they program for others too."""
+
 _DROP_MAX = 0.5
 """The most that is left of the excess of writes across boundaries when the boundary becomes two
 stripes; all of it is left where data lie anywhere."""
@@ -100,21 +104,35 @@ def static(boundary_bytes: Floats, at_s: Floats, across_s: Floats, depth: int) -
                 boundary_bytes, np.log(np.concatenate([at_s, across_s])), stripe_at, depth
             )
     fits.sort()
-    if not fits or fits[0].misfit > _MISFIT_MAX:
+    if not fits:
         return None
     best = fits[0]
-    near = {fit.units for fit in fits if fit.misfit < max(_NEXT_MIN * best.misfit, _MISFIT_MAX / 2)}
-    until = best.stripe_at + 1
+    if best.misfit <= _MISFIT_MAX:
+        stripe_at = best.stripe_at
+        allowed = max(_NEXT_MIN * best.misfit, _MISFIT_MAX / 2)
+        near = {fit.units for fit in fits if fit.misfit < allowed}
+    elif (doubles_at := _doubles_at(at_s, excess)) is not None:
+        # Collection among few units takes less, so that the times of large boundaries fit no model.
+        stripe_at, near = doubles_at, set()
+    else:
+        return None
+    until = stripe_at + 1
     unit, cost = _unit(boundary_bytes[:until], excess[:until])
     if unit is None or not _EXCESS_MIN <= cost <= _EXCESS_MAX:
         return None
-    return Static(
-        int(boundary_bytes[best.stripe_at]),
-        best.units if len(near) == 1 else None,
-        unit,
-        cost,
-        best.misfit,
-    )
+    stripe, units = int(boundary_bytes[stripe_at]), near.pop() if len(near) == 1 else None
+    return Static(stripe, units, unit, cost, best.misfit)
+
+
+def _doubles_at(at_s: Floats, excess: Floats) -> int | None:
+    """The stripe, if writes at all boundaries up to it are equally fast and two doublings of it
+    halve the units in use, and if a second mapping unit costs nothing beyond it."""
+    for at in range(1, len(at_s) - 2):
+        even = at_s[: at + 1].max() <= _EVEN_MAX * at_s[: at + 1].min()
+        doubles = (at_s[at + 1 : at + 3] >= _DOUBLES_MIN * at_s[at : at + 2]).all()
+        if even and doubles and (excess[at + 1 : at + 3] <= _DROP_MAX * excess[at]).all():
+            return at
+    return None
 
 
 def _unit(boundary_bytes: Floats, excess: Floats) -> tuple[int | None, float]:
