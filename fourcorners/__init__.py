@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from fourcorners.target.open import open_target
     from fourcorners.target.target import Target
     from fourcorners.target.verification import Damage, Verification, verify
+    from fourcorners.trace.capturing import Capture, capture
     from fourcorners.trace.changing import (
         WrittenTrace,
         trace_convert,
@@ -66,7 +67,10 @@ if TYPE_CHECKING:
         trace_merge,
         trace_scale,
     )
+    from fourcorners.trace.cluster_study import ClusterStudy, clusters
     from fourcorners.trace.figures import TraceInformation
+    from fourcorners.trace.file_system import trace_layout
+    from fourcorners.trace.fitting import TraceFit, trace_fit
     from fourcorners.trace.information import trace_info
     from fourcorners.workload import (
         CLOSED_LOOP,
@@ -131,12 +135,16 @@ _MODULES = {
     "target.open": ("open_target",),
     "target.target": ("Target",),
     "target.verification": ("Damage", "Verification", "verify"),
+    "trace.capturing": ("Capture", "capture"),
     "trace.changing": (
         *("WrittenTrace", "trace_convert", "trace_cut", "trace_fold", "trace_merge"),
         "trace_scale",
     ),
+    "trace.cluster_study": ("ClusterStudy", "clusters"),
     "trace.figures": ("TraceInformation",),
+    "trace.fitting": ("TraceFit", "trace_fit"),
     "trace.information": ("trace_info",),
+    "trace.file_system": ("trace_layout",),
     "workload": (
         *("CLOSED_LOOP", "INCOMPRESSIBLE", "PERMUTED", "REPEATED", "Stream", "Workload"),
         *("bursts", "compressible", "duplicated", "fixed_rate", "hot_cold", "normal", "pareto"),
@@ -160,6 +168,8 @@ __all__ = [
     "INCOMPRESSIBLE",
     "PERMUTED",
     "REPEATED",
+    "Capture",
+    "ClusterStudy",
     "ComparedRuns",
     "Comparison",
     "CrashTest",
@@ -180,6 +190,7 @@ __all__ = [
     "Session",
     "Stream",
     "Target",
+    "TraceFit",
     "TraceInformation",
     "UserError",
     "Verification",
@@ -191,7 +202,9 @@ __all__ = [
     "arena_series",
     "arena_steady",
     "bursts",
+    "capture",
     "characterize",
+    "clusters",
     "compare",
     "compressible",
     "conformance",
@@ -230,8 +243,10 @@ __all__ = [
     "strided",
     "trace_convert",
     "trace_cut",
+    "trace_fit",
     "trace_fold",
     "trace_info",
+    "trace_layout",
     "trace_merge",
     "trace_scale",
     "verify",

@@ -63,7 +63,7 @@ def test_a_room_knows_those_before_it_only() -> None:
         "latSum = 2",
         "class QueueHelper: ...",
         "read_fraction = 0.5",
-        "def f(cluster_bytes): ...",
+        "def f(transfer_bytes): ...",
     ],
 )
 def test_banned_words(text: str) -> None:

@@ -131,7 +131,8 @@ SAMPLES = {
         " none,0,0 [fio]\n"
         "   fio-123         [001] d..1. 50.000003: block_rq_issue: 259,0 N 512 (6 1) "
         "18446744073709551615 + 0 [fio]\n"
-        "   <idle>-0        [001] d..1. 50.000005: block_rq_complete: 259,0 FF () 0 + 0 [0]\n"
+        "   <idle>-0        [001] d..1. 50.000005: block_rq_complete: 259,0 FF () "
+        "18446744073709551615 + 0 none,0,0 [0]\n"
         "   <idle>-0        [001] d..1. 50.000010: block_rq_complete: 259,0 WFS () 8 + 8 [0]\n"
         "CPU:1 [LOST 17 EVENTS]\n"
         "fio 123 [001] 50.000020: block:block_rq_issue: 259,0 WZ 0 () 16 + 8 [fio]\n",

@@ -29,8 +29,11 @@ from fourcorners.suites.listing import DescribedTest, TestsAndSuites
 from fourcorners.suites.schema import suite_schema
 from fourcorners.target.conformance import ConformanceDocument
 from fourcorners.target.verification import VerificationDocument
+from fourcorners.trace.capturing import Capture
 from fourcorners.trace.changing import WrittenTrace
+from fourcorners.trace.cluster_study import ClusterStudy
 from fourcorners.trace.figures import TraceInformation
+from fourcorners.trace.fitting import TraceFit
 from fourcorners_validation.arena.studies import (
     ProbingDocument,
     SentenceDocument,
@@ -48,7 +51,9 @@ _DOCUMENTS: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "arena-sentences": (SentenceDocument, "What fourcorners arena sentences --json prints", {}),
     "arena-series": (SeriesDocument, "What fourcorners arena series --json prints", {}),
     "arena-steady": (SteadyDocument, "What fourcorners arena steady --json prints", {}),
+    "capture": (Capture, "What fourcorners capture --json prints", {}),
     "characterize": (CharacterizeDocument, "What fourcorners characterize --json prints", {}),
+    "clusters": (ClusterStudy, "What fourcorners clusters --json prints", {}),
     "compare": (ComparisonDocument, "What fourcorners compare --json prints", {}),
     "conformance": (ConformanceDocument, "What fourcorners verify exec:COMMAND --json prints", {}),
     "crash-test": (CrashTest, "What fourcorners crash-test --json prints", {}),
@@ -65,8 +70,9 @@ _DOCUMENTS: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "runs": (ListedRuns, "What fourcorners runs --json prints", {}),
     "test": (DescribedTest, "What fourcorners tests NAME --json prints", {}),
     "tests": (TestsAndSuites, "What fourcorners tests --json prints", {}),
+    "trace-fit": (TraceFit, "What fourcorners trace fit --json prints", {}),
     "trace-info": (TraceInformation, "What fourcorners trace info --json prints", {}),
-    "trace-written": (WrittenTrace, "Output of trace convert, cut, fold, merge, scale --json", {}),
+    "trace-written": (WrittenTrace, "What trace commands that write traces print with --json", {}),
     "verification": (VerificationDocument, "What fourcorners verify --json prints", {}),
     "run": (Manifest, "manifest.json of a run folder", _SEALED),
 }

@@ -10,6 +10,7 @@ from fourcorners.cli import (
     reporting,
     serving,
     studies,
+    systems,
     targets,
     traces,
 )
@@ -17,5 +18,5 @@ from fourcorners.cli.root import app
 
 __all__ = ["GROUPS", "app"]
 
-GROUPS = (catalog, keeping, measuring, reporting, serving, studies, targets, traces)
+GROUPS = (catalog, keeping, measuring, reporting, serving, studies, systems, targets, traces)
 """The modules whose commands the program has."""

@@ -1,7 +1,7 @@
 """``trace``: what is in recorded traces of block I/O, and files made of them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
@@ -31,6 +31,9 @@ To = Annotated[
 ReplaceTrace = Annotated[
     Flag, Parameter(name="--replace", help="Replace a file that is there already.")
 ]
+_PAGE = Size(4096)
+_CACHE = Size(64 << 20)
+_JOURNAL = Size(128 << 20)
 
 
 @trace.command(
@@ -253,6 +256,122 @@ def trace_fold(
         file, out, span=span, spread=spread, format=format, to=to, replace=replace
     )
     return _show(json, written)
+
+
+@trace.command(
+    name="layout",
+    help_epilogue=examples(
+        "trace layout sda.parquet clusters.parquet --cluster 16KiB",
+        "trace layout sda.parquet shifted.parquet --shift 31.5KiB",
+        "trace layout sda.parquet journal.parquet --journal data",
+        "trace layout sda.parquet log.parquet --log-structured",
+    ),
+)
+def trace_layout(
+    file: Path,
+    out: Path,
+    /,
+    *,
+    cluster: Size = _PAGE,
+    shift: str = "0",
+    journal: Literal["none", "ordered", "data"] = "none",
+    log_structured: Flag = False,
+    cache: Size = _CACHE,
+    journal_size: Size = _JOURNAL,
+    metadata_blocks: int = 3,
+    log_spare: float = 0.1,
+    without_journal_at: str | None = None,
+    format: Format = None,
+    to: To = None,
+    replace: ReplaceTrace = False,
+    json: Json = False,
+) -> int:
+    """Write a trace as a file system with other clusters, a journal or a log would issue it.
+
+    Parameters
+    ----------
+    file
+        The trace.
+    out
+        The new file.
+    cluster
+        What is read and written whole: a power of two of 512B to 2MiB.
+    shift
+        By how much everything lies further behind, such as 31.5KiB.
+    journal
+        A journal for metadata (ordered) or for all writes (data).
+    log_structured
+        Write everything where a log ends, and empty segments of it.
+    cache
+        What memory keeps of clusters that were read or written in part.
+    journal_size
+        How long the journal is.
+    metadata_blocks
+        Blocks of metadata that a transaction changes for each group of blocks.
+    log_spare
+        Space of the log beyond what the trace uses, as a share of it.
+    without_journal_at
+        START:LENGTH of a journal that the trace has, to leave it out.
+    """
+    from fourcorners.trace import file_system
+
+    written = file_system.trace_layout(
+        file,
+        out,
+        cluster=int(cluster),
+        shift=shift,
+        journal=journal,
+        log_structured=log_structured,
+        cache=int(cache),
+        journal_size=int(journal_size),
+        metadata_blocks=metadata_blocks,
+        log_spare=log_spare,
+        without_journal_at=without_journal_at,
+        format=format,
+        to=to,
+        replace=replace,
+    )
+    return _show(json, written)
+
+
+@trace.command(
+    name="fit",
+    help_epilogue=examples(
+        "trace fit sda.parquet -o sda.toml",
+        "trace fit day.csv.gz -o day.toml --name my-database",
+    ),
+)
+def trace_fit(
+    file: Path,
+    /,
+    *,
+    out: Annotated[Path | None, Parameter(name=("--out", "-o"))] = None,
+    name: str | None = None,
+    format: Format = None,
+    replace: ReplaceTrace = False,
+    json: Json = False,
+) -> int:
+    """Turn a trace into a workload of streams: sizes, mix, skew, arrivals, runs in order.
+
+    Parameters
+    ----------
+    file
+        The trace.
+    out
+        File for the workload, a suite that "run" takes. It is printed unless given.
+    name
+        Of the test in it; by the trace's name unless given.
+    """
+    from fourcorners.cli.output import print_document
+    from fourcorners.cli.show.traces import show_fit
+    from fourcorners.trace import fitting
+
+    fit = fitting.trace_fit(file, out, name=name, format=format, replace=replace)
+    if json:
+        print_document("trace-fit", fit)
+    else:
+        show_fit(fit, out)
+    return 0
 
 
 def _show(json: bool, written: "WrittenTrace") -> int:

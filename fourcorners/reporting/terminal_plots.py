@@ -48,8 +48,9 @@ def dots(
     rows: int,
     first: float | None = None,
     lines: bool = False,
+    time_unit: str = " s",
 ) -> Text:
-    """Values over time, from zero up; of seconds from ``first`` on."""
+    """Values over time, from zero up; of seconds from ``first`` on. Times may have another unit."""
     start = seconds[0] if first is None else max(seconds[0], first)
     return Text(
         plot_to_string(
@@ -60,9 +61,9 @@ def dots(
             height=rows,
             character_set="braille",
             x_min=start,
-            x_max=max(seconds[-1], start + 1.0),
+            x_max=seconds[-1] if seconds[-1] > start else start + 1.0,
             y_min=0,
-            x_unit=" s",
+            x_unit=time_unit,
             y_unit=unit,
             x_gridlines=[],
             y_gridlines=[],

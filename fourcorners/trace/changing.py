@@ -62,7 +62,7 @@ def trace_convert(
     Raises :class:`UserError` for what is no trace, and what cannot be written.
     """
     step: dict[str, Any] | None = {"anonymise": {}} if anonymise else None
-    return _transformed([file], out, step, format=format, to=to, replace=replace)
+    return transformed([file], out, step, format=format, to=to, replace=replace)
 
 
 def trace_cut(
@@ -94,7 +94,7 @@ def trace_cut(
     if to_ns is not None and to_ns <= from_ns:
         raise UserError(f"nothing lies between {from_s:g} s and {to_s:g} s: give a later end")
     step = {"cut": {"from_ns": from_ns, "to_ns": to_ns, "volumes": list(volume)}}
-    return _transformed([file], out, step, format=format, to=to, replace=replace)
+    return transformed([file], out, step, format=format, to=to, replace=replace)
 
 
 def trace_merge(
@@ -118,7 +118,7 @@ def trace_merge(
     """
     if len(files) < 2:
         raise UserError("merging takes two traces or more: name them behind the new file")
-    return _transformed(files, out, None, format=format, to=to, replace=replace)
+    return transformed(files, out, None, format=format, to=to, replace=replace)
 
 
 def trace_scale(
@@ -145,7 +145,7 @@ def trace_scale(
     if not (factor > 0 and math.isfinite(factor)):
         raise UserError(f"times cannot be {factor:g} times what they are: give a factor above 0")
     step = {"scale": {"factor": factor}}
-    return _transformed([file], out, step, format=format, to=to, replace=replace)
+    return transformed([file], out, step, format=format, to=to, replace=replace)
 
 
 def trace_fold(
@@ -176,7 +176,7 @@ def trace_fold(
     if span_bytes < 4096:
         raise UserError(f"a span of {span_bytes} bytes is too small: give 4 KiB or more")
     step = {"fold": {"span_bytes": span_bytes, "spread": spread}}
-    return _transformed([file], out, step, format=format, to=to, replace=replace)
+    return transformed([file], out, step, format=format, to=to, replace=replace)
 
 
 def _ns(seconds: float, what: str) -> int:
@@ -185,7 +185,18 @@ def _ns(seconds: float, what: str) -> int:
     return round(seconds / NS)
 
 
-def _transformed(
+def written_format(out: Path, to: str | None) -> str:
+    """The format of a new trace; raises :class:`UserError` where neither says one."""
+    chosen = to or _WRITTEN.get(out.suffix.lower())
+    if chosen is None:
+        raise UserError(
+            f"{out} does not end like a format that is written: add --to parquet, csv, "
+            "fio-iolog, oracle-general or blktrace"
+        )
+    return chosen
+
+
+def transformed(
     files: Sequence[Path | str],
     out: Path | str,
     step: dict[str, Any] | None,
@@ -194,16 +205,12 @@ def _transformed(
     to: str | None,
     replace: bool,
 ) -> WrittenTrace:
+    """Writes traces as one other file, through a step as the core reads it."""
     paths = [Path(file) for file in files]
     for path in paths:
         check_regular(path, "the trace")
     target = Path(out)
-    chosen = to or _WRITTEN.get(target.suffix.lower())
-    if chosen is None:
-        raise UserError(
-            f"{target} does not end like a format that is written: add --to parquet, csv, "
-            "fio-iolog, oracle-general or blktrace"
-        )
+    chosen = written_format(target, to)
     # What is in such a file is no longer known to be ours.
     with Output(target, replace, is_ours=lambda _: False).replacing() as temporary:
         try:

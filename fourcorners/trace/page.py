@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
@@ -17,6 +17,9 @@ from fourcorners.trace.figures import TraceInformation
 
 # A plot's size in its own units; the page scales it.
 _WIDTH, _HEIGHT = 720, 160
+# Of an axis, beside the one at zero.
+_TICKS_MAX = 6
+_Tick = tuple[float, str]
 # Volumes that the page lists; the rest is in --json.
 _VOLUMES_SHOWN = 50
 
@@ -52,29 +55,37 @@ def _volume_row(one: Any) -> tuple[str, ...]:
 
 
 def _plots(found: TraceInformation) -> list[dict[str, Any]]:
-    """Titles with what they show: lines over a common axis, and the largest value in words."""
+    """Titles with what they show: lines over a common axis, and both axes' ticks."""
     plots = []
     intervals = found.over_time.intervals
     seconds = found.over_time.interval_ns * NS
-    end = wording.duration(len(intervals) * seconds)
     if len(intervals) > 1:
+        # Values stand at the middle of their interval.
+        end_s = len(intervals) * seconds
+        times = [((number + 0.5) * seconds) / end_s for number in range(len(intervals))]
+        under = _ticks(end_s, wording.chosen_time, at_most=True)
         lines = {
             "reads": [one.reads / seconds for one in intervals],
             "writes": [one.writes / seconds for one in intervals],
             "others": [one.others / seconds for one in intervals],
         }
-        top = max(max(values) for values in lines.values())
         plots.append(
-            _plot("I/Os a second over time", lines, "0 s", end, f"{wording.number(top)} IOPS")
+            _plot(
+                f"I/Os a second, in intervals of {wording.duration(seconds)}",
+                times,
+                lines,
+                under,
+                lambda rate: wording.number(rate),
+            )
         )
         sets = [one.working_set_bytes for one in intervals]
         plots.append(
             _plot(
                 f"Blocks that are used within {wording.duration(seconds)}",
+                times,
                 {"working set": sets},
-                "0 s",
-                end,
-                wording.amount(max(sets)),
+                under,
+                wording.amount,
             )
         )
     for title, curve in (
@@ -82,40 +93,81 @@ def _plots(found: TraceInformation) -> list[dict[str, Any]]:
         ("Block writes by the bytes that were written since the last one", found.blocks.rewrite),
     ):
         if len(curve) > 1:
+            # Each of its sizes is twice the one before.
+            last = len(curve) - 1
+            step = -(-last // _TICKS_MAX)
             plots.append(
                 _plot(
                     title,
+                    [number / last for number in range(len(curve))],
                     {"share": [share for _, share in curve]},
-                    wording.size(curve[0][0]),
-                    wording.size(curve[-1][0]),
-                    wording.percent(curve[-1][1]),
+                    [(n / last, wording.size(curve[n][0])) for n in range(0, last + 1, step)],
+                    lambda share: wording.percent(share),
                 )
             )
     return plots
 
 
 def _plot(
-    title: str, lines: dict[str, list[float]], first: str, last: str, top: str
+    title: str,
+    places: Sequence[float],
+    lines: dict[str, list[float]],
+    under: Sequence[_Tick],
+    worded: Callable[[float], str],
 ) -> dict[str, Any]:
+    """``places`` are those of the values, 0 to 1 from the left."""
     highest = max(max(values) for values in lines.values())
+    beside = _ticks(highest, worded)
+    top = _top(highest)
     shown = {name: values for name, values in lines.items() if max(values) > 0}
-    drawn = [_line(values, highest, number) for number, values in enumerate(shown.values())]
+    drawn = [
+        *(_rule(0, _WIDTH, _HEIGHT * (1 - at), _HEIGHT * (1 - at)) for at, _ in beside),
+        *(_rule(_WIDTH * at, _WIDTH * at, 0, _HEIGHT) for at, _ in under),
+        *(_line(places, values, top, number) for number, values in enumerate(shown.values())),
+    ]
     return {
         "title": title,
         "svg": Markup("".join(drawn)),
         "names": list(shown),
-        "first": first,
-        "last": last,
-        "top": top,
+        "top": worded(highest),
         "view": f"0 0 {_WIDTH} {_HEIGHT}",
+        "under": [(f"{100 * at:.2f}", text) for at, text in under],
+        "beside": [(f"{100 * at:.2f}", text) for at, text in beside],
     }
 
 
-def _line(values: Sequence[float], highest: float, number: int) -> str:
-    step = _WIDTH / max(1, len(values) - 1)
-    places = " ".join(
-        f"{n * step:.1f},{_HEIGHT - _HEIGHT * (value / highest if highest else 0):.1f}"
-        for n, value in enumerate(values)
+def _step(highest: float) -> float:
+    """Between two ticks: 1, 2 or 5 times a power of ten, so that there are four to ten at most."""
+    if highest <= 0:
+        return 1.0
+    rough = highest / _TICKS_MAX
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(power * by for by in (1, 2, 5, 10) if power * by >= rough * (1 - 1e-9))
+
+
+def _top(highest: float) -> float:
+    """Where an axis ends: at its last tick."""
+    step = _step(highest)
+    return step * max(1, math.ceil(highest / step - 1e-9))
+
+
+def _ticks(highest: float, worded: Callable[[float], str], *, at_most: bool = False) -> list[_Tick]:
+    """Places, 0 to 1 of the axis, and texts. With ``at_most`` the axis ends at ``highest``, which
+    need not be a tick."""
+    step = _step(highest)
+    top = highest if at_most else _top(highest)
+    count = math.floor(top / step + 1e-9)
+    return [(number * step / top, worded(number * step)) for number in range(count + 1)]
+
+
+def _rule(x1: float, x2: float, y1: float, y2: float) -> str:
+    return f'<line x1="{x1:.1f}" x2="{x2:.1f}" y1="{y1:.1f}" y2="{y2:.1f}"/>'
+
+
+def _line(places: Sequence[float], values: Sequence[float], top: float, number: int) -> str:
+    points = " ".join(
+        f"{_WIDTH * place:.1f},{_HEIGHT * (1 - value / top):.1f}"
+        for place, value in zip(places, values, strict=True)
         if math.isfinite(value)
     )
-    return f'<polyline class="line-{number}" points="{places}"/>'
+    return f'<polyline class="line-{number}" points="{points}"/>'

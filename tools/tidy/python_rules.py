@@ -19,8 +19,6 @@ BANNED_WORDS = frozenset(
         *("qd", "qdepth", "tmp", "lat", "bw", "cfg", "ctx", "idx", "num", "cnt", "pct", "perc"),
         # Python's times are float seconds and its sizes bytes: "_s" and "_bytes".
         *("msec", "usec", "sec", "secs", "millis", "micros", "kb", "mb", "gb", "tb"),
-        # The glossary has another word: a block-mapped drive has blocks.
-        *("cluster", "clusters"),
     ]
 )
 """Parts of an identifier, as underscores and capitals divide it."""

@@ -5,6 +5,7 @@
 //! become. A format of our own, in Parquet, keeps everything that a [`Record`] has.
 
 mod error;
+mod file_system;
 pub mod formats;
 mod input;
 mod lines;
@@ -21,6 +22,7 @@ mod transform;
 pub mod write;
 
 pub use error::{Error, Result};
+pub use file_system::{Layout, Mode};
 pub use formats::Format;
 pub use input::{Header, Input};
 pub use merge::Merge;

@@ -1,6 +1,7 @@
 //! What is done to a trace on its way into another file.
 
 use crate::error::{Error, Result};
+use crate::file_system::Layout;
 use crate::reader::Reader;
 use crate::record::{Operation, Record};
 use serde::Deserialize;
@@ -39,6 +40,15 @@ pub enum Step {
     },
     /// Takes away names, processes and the date.
     Anonymise {},
+    /// Issues it as another file system would.
+    Layout(Layout),
+    /// Says where it was recorded, instead of the name of the file that it came from.
+    Recorded {
+        /// A sentence.
+        origin: String,
+        /// Unix time of the zero of its clock.
+        zero_unix_ns: u64,
+    },
 }
 
 /// How far each volume is used: what a fold needs to know before.
@@ -71,6 +81,11 @@ impl Extents {
         }
     }
 
+    /// How far the volume reaches that is used furthest.
+    pub(crate) fn end_bytes(&self) -> u64 {
+        self.ends_bytes.iter().copied().max().unwrap_or(0)
+    }
+
     /// Where each volume begins when they lie one behind the other, and where the last one ends.
     fn starts(&self) -> (Vec<u64>, u64) {
         let mut at: u64 = 0;
@@ -97,6 +112,7 @@ enum Change {
     Scale { factor: f64 },
     Fold { span_bytes: u64, spread: bool, starts: Vec<u64>, total: u64, moved: u64 },
     Anonymise { processes: HashMap<u32, u32>, streams: HashMap<u32, u32> },
+    Nothing { said: String },
 }
 
 impl<'a> Applied<'a> {
@@ -118,6 +134,8 @@ impl<'a> Applied<'a> {
             Step::Anonymise {} => {
                 Change::Anonymise { processes: HashMap::new(), streams: HashMap::new() }
             }
+            Step::Recorded { origin, .. } => Change::Nothing { said: origin },
+            Step::Layout(_) => unreachable!("more I/Os come of it: LaidOut does it"),
         };
         Applied { reader, change, volumes, batch: Vec::new() }
     }
@@ -153,6 +171,7 @@ impl<'a> Applied<'a> {
                 "anonymised: without names of files and volumes, numbers of processes and the date"
                     .to_owned()
             }
+            Change::Nothing { said } => said.clone(),
         }
     }
 }
@@ -216,6 +235,10 @@ impl Reader for Applied<'_> {
                         record.process = record.process.map(|own| renumbered(processes, own));
                         record.stream = record.stream.map(|own| renumbered(streams, own));
                     }
+                    batch.append(&mut self.batch);
+                }
+                Change::Nothing { .. } => {
+                    self.volumes.extend_from_slice(&known[self.volumes.len()..]);
                     batch.append(&mut self.batch);
                 }
             }

@@ -1,6 +1,7 @@
 //! From files through a step into a file.
 
 use crate::error::{Error, Result};
+use crate::file_system::LaidOut;
 use crate::formats::{Clock, Format};
 use crate::input::{Header, Input};
 use crate::merge::Merge;
@@ -40,12 +41,14 @@ pub fn transform(
     go_on: GoOn<'_>,
 ) -> Result<Transformed> {
     let extents = match step {
-        Some(Step::Fold { .. }) => whole(inputs, go_on, |mut reader| Extents::of(&mut reader))?,
+        Some(Step::Fold { .. } | Step::Layout(_)) => {
+            whole(inputs, go_on, |mut reader| Extents::of(&mut reader))?
+        }
         _ => Extents::default(),
     };
     whole(inputs, go_on, |mut reader| {
         let mut header = header_of(inputs);
-        if step.is_some_and(|step| matches!(step, Step::Anonymise {})) {
+        if matches!(step, Some(Step::Anonymise {} | Step::Recorded { .. })) {
             header.origin.clear();
         }
         // A first try may have left one.
@@ -58,6 +61,12 @@ pub fn transform(
         let mut writer = write::create(out, format)?;
         let ios;
         match step {
+            Some(Step::Layout(layout)) => {
+                let mut laid = LaidOut::new(&mut reader, layout, extents.end_bytes())?;
+                ios = pour(&mut laid, &mut *writer)?;
+                header.origin.push(laid.said());
+                header.volumes = laid.volumes().to_vec();
+            }
             Some(step) => {
                 let mut applied = Applied::new(&mut reader, step, &extents);
                 ios = pour(&mut applied, &mut *writer)?;
@@ -72,6 +81,9 @@ pub fn transform(
         header.lost_events = reader.lost_events();
         let dated = inputs.iter().all(|input| input.zero_unix_ns().is_some());
         header.start_unix_ns = match step {
+            Some(Step::Recorded { zero_unix_ns, .. }) => {
+                Some(zero_unix_ns.saturating_add(reader.shifted_ns()))
+            }
             _ if !dated => None,
             Some(Step::Cut { from_ns, .. }) => Some(reader.shifted_ns().saturating_add(*from_ns)),
             Some(Step::Anonymise {}) => None,

@@ -1,5 +1,7 @@
 """Traces in the terminal."""
 
+from pathlib import Path
+
 from rich.table import Table
 from rich.text import Text
 
@@ -7,13 +9,17 @@ from fourcorners import wording
 from fourcorners.cli.output import new_console, say
 from fourcorners.recording import NS
 from fourcorners.reporting.terminal_plots import ROWS, dots
+from fourcorners.trace.capturing import Capture
 from fourcorners.trace.changing import WrittenTrace
 from fourcorners.trace.facts import facts
 from fourcorners.trace.figures import TraceInformation
+from fourcorners.trace.fitting import TraceFit
 from fourcorners.wording import count
 
 # Frame and labels beside a plot of 80 columns.
 _PLOT_COLUMNS = 80 - 18
+# The unit of a plot's times is the largest that its time has twice.
+_TIME_UNITS = ((1.0, " s"), (1e-3, " ms"), (1e-6, " µs"))
 # Of more volumes the rest is in --json.
 _VOLUMES_SHOWN = 20
 
@@ -33,7 +39,10 @@ def show_information(found: TraceInformation) -> None:
     if len(intervals) < 2:
         return
     interval_s = found.over_time.interval_ns * NS
-    seconds = [number * interval_s for number in range(len(intervals))]
+    unit_s, time_unit = next(
+        (one for one in _TIME_UNITS if len(intervals) * interval_s >= 2 * one[0]), _TIME_UNITS[-1]
+    )
+    times = [number * interval_s / unit_s for number in range(len(intervals))]
     rates = [(one.reads + one.writes + one.others) / interval_s for one in intervals]
     sets = [one.working_set_bytes / 1e6 for one in intervals]
     within = wording.duration(interval_s)
@@ -41,7 +50,9 @@ def show_information(found: TraceInformation) -> None:
         ("I/Os a second", rates, " IOPS"),
         (f"Blocks that are used within {within}", sets, " MB"),
     ):
-        console.print(dots(title, seconds, values, unit, width=_PLOT_COLUMNS, rows=ROWS))
+        console.print(
+            dots(title, times, values, unit, width=_PLOT_COLUMNS, rows=ROWS, time_unit=time_unit)
+        )
 
 
 def _volumes(found: TraceInformation) -> Table:
@@ -59,6 +70,34 @@ def _volumes(found: TraceInformation) -> Table:
     if hidden > 0:
         table.add_row(f"and {hidden} more")
     return table
+
+
+def show_capture(done: Capture) -> None:
+    """What was captured, what was lost, and what it took."""
+    show_written(done.trace)
+    say(
+        f"  {wording.duration(done.duration_s)}"
+        f"{' (stopped before its time)' if done.interrupted else ''}; "
+        f"lost: {count(done.trace.header.lost_events, 'event')}; its own load: "
+        f"{wording.percent(done.cpu_s / done.duration_s if done.duration_s else 0, 2)} of a "
+        f"processor, and {wording.amount(done.noted_bytes)} of notes"
+    )
+
+
+def show_fit(fit: TraceFit, out: Path | None) -> None:
+    """The workload, or where it is; what the streams stand for, and what they cannot say."""
+    if out is None:
+        say(fit.suite.rstrip())
+        return
+    say(f"{out}: {count(len(fit.streams), 'stream')} for {count(fit.ios, 'I/O')}")
+    for one in fit.streams:
+        say(
+            f"  {count(one.ios, one.operation)} {'in order' if one.sequential else 'at random'}, "
+            f"{wording.amount(one.bytes)}: {one.pattern}, {one.arrival}, on "
+            f"{wording.amount(one.span_bytes)}"
+        )
+    for what, ios in fit.left_out.items():
+        say(f"  not said by streams: {what} ({count(ios, 'I/O')})")
 
 
 def show_written(written: WrittenTrace) -> None:

@@ -135,10 +135,13 @@ impl LineFormat for TraceEvents {
             .next_back()
             .ok_or("it has no time")?;
         let time_ns = seconds(time, "time")?;
-        // Commands have no place, which the kernel prints as the last of all numbers.
-        if sector == u64::MAX {
-            return Ok(());
-        }
+        // What has no place is printed with the last of all numbers: commands, and flushes that
+        // have completed.
+        let sector = match sector {
+            u64::MAX if letters.starts_with(b"F") => 0,
+            u64::MAX => return Ok(()),
+            sector => sector,
+        };
         let Some((preflush, mut record)) = record(letters, time_ns, sector, sectors)? else {
             return Ok(());
         };

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 const INTERVALS_MAX: usize = 120;
 
 /// The first length of an interval.
-const SHORTEST_NS: u64 = 1_000_000;
+const SHORTEST_NS: u64 = 1_000;
 
 /// Blocks that all intervals keep together: some 20 MB.
 const KEPT_MAX: usize = 1 << 20;

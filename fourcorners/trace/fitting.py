@@ -1,0 +1,409 @@
+"""A trace becomes a workload of streams: a suite file that runs like any other.
+
+Reads and writes are told apart, and of each what goes on where another one of the last 32 ended
+from what does not. Each of the up to four parts is a stream with its own sizes, places, skew and
+arrivals. What streams cannot say is counted and told.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import numpy.typing as npt
+
+from fourcorners.documents import Part
+from fourcorners.errors import UserError
+from fourcorners.recording import NS
+from fourcorners.trace.changing import transformed
+from fourcorners.trace.skew import fitted_zipf
+from fourcorners.wording import chosen_size, count
+from fourcorners.writing import Output
+
+_IOS_MAX = 2_000_000
+"""Some seconds of work, and 200 MB."""
+_ENDS_KEPT = 32
+"""As "trace info" has it: more streams than a host has open at a time, few enough for chance."""
+_RUN_MIN = 4
+"""I/Os of a run, its first one with them: by chance two may follow one another, hardly four."""
+_SHARE_MIN = 0.02
+"""Of an operation's I/Os: what is rarer belongs to its other part."""
+_SIZES_MAX = 16
+"""What a person can read in the file."""
+_DEPTH = 256
+"""Most that a stream has outstanding: it issues when the trace did, as far as that goes."""
+_ENDLESS_IOS = 4096
+"""A run of more is one that goes on through the span."""
+_BURST_GAP = 0.25
+"""Of the mean gap: what comes closer belongs to a burst. Of arrivals at random 22 % do, so that a
+burst has 1.28 of them in the mean."""
+_BURST_MIN = 2.0
+"""I/Os of a burst in the mean: well above those 1.28."""
+_REGULAR = 0.3
+"""Of the squared coefficient of variation of the gaps, which is 1 of arrivals at random: below it
+they are at equal distances."""
+
+Array = npt.NDArray[np.int64]
+
+
+class FittedStream(Part):
+    """A stream of the workload, and what of the trace it stands for."""
+
+    operation: str
+    sequential: bool
+    ios: int
+    bytes: int
+    pattern: str
+    arrival: str
+    sizes: str
+    alignment_bytes: int
+    offset_bytes: int
+    span_bytes: int
+    fua: bool
+    flush_every_writes: int | None
+
+
+class TraceFit(Part):
+    """A trace as streams."""
+
+    trace: str
+    ios: int
+    length_s: float
+    streams: list[FittedStream]
+    left_out: dict[str, int]
+    """What streams cannot say, and how many I/Os had it."""
+    suite: str
+    """The file, as TOML."""
+
+
+def trace_fit(
+    file: Path | str,
+    out: Path | str | None = None,
+    *,
+    name: str | None = None,
+    format: str | None = None,
+    replace: bool = False,
+) -> TraceFit:
+    """Fits a workload of streams to a trace.
+
+    Args:
+        file: the trace, of any format that is read. Of more than two million I/Os the first are
+            taken.
+        out: file for the workload, a suite that ``run`` takes.
+        name: of the test in it; by the trace's name unless given.
+        format: what the trace is said to be.
+        replace: permits to replace a file that is there.
+
+    Raises :class:`UserError` for what is no trace, one without two reads or writes, and a file that
+    cannot be written.
+    """
+    output = None if out is None else Output(Path(out), replace, is_ours=lambda _: False)
+    if output is not None:
+        output.check()
+    columns = _columns(Path(file), format)
+    times, operations, fua = columns["time_ns"], columns["operation"], columns["fua"]
+    left_out: dict[str, int] = {}
+    length_s = float(times[-1] - times[0]) * NS if len(times) else 0.0
+    moving = np.isin(operations, ("read", "write"))
+    for other in ("discard", "write-zeroes"):
+        if number := int((operations == other).sum()):
+            left_out[other] = number
+    if moving.sum() < 2 or length_s <= 0:
+        raise UserError(f"{file} has no two reads or writes at different times: nothing to fit")
+    sequential = _sequential(columns)
+    parts: list[tuple[str, bool, npt.NDArray[np.bool_]]] = []
+    for operation in ("read", "write"):
+        of = operations == operation
+        in_runs = of & sequential
+        if of.sum() and in_runs.sum() < _SHARE_MIN * of.sum():
+            in_runs = np.zeros_like(of)
+        elif of.sum() and (of & ~in_runs).sum() < _SHARE_MIN * of.sum():
+            in_runs = of
+        parts += [
+            (operation, runs, chosen)
+            for runs, chosen in ((True, in_runs), (False, of & ~in_runs))
+            if chosen.sum()
+        ]
+    found = []
+    for operation, runs, chosen in parts:
+        own_fua = fua[chosen]
+        is_fua = bool(own_fua.mean() >= 0.5)
+        if wrong := int((own_fua != is_fua).sum()):
+            key = "writes without FUA" if is_fua else "FUA"
+            left_out[key] = left_out.get(key, 0) + wrong
+        found.append(_stream(columns, operation, runs, chosen, length_s, is_fua))
+    flushes = int((operations == "flush").sum())
+    writers = [one for one in found if one.operation == "write"]
+    if flushes and writers:
+        most = max(writers, key=lambda one: one.ios)
+        most.flush_every_writes = max(round(most.ios / flushes), 1)
+    elif flushes:
+        left_out["flush"] = flushes
+    _place(found, columns, parts)
+    fit = TraceFit(
+        trace=str(file),
+        ios=len(times),
+        length_s=length_s,
+        streams=found,
+        left_out=left_out,
+        suite=_suite(name or _name_of(Path(file)), Path(file).name, found, length_s),
+    )
+    if output is not None:
+        output.write(fit.suite)
+    return fit
+
+
+def _columns(file: Path, format: str | None) -> dict[str, npt.NDArray[np.generic]]:
+    import pyarrow.parquet as pq
+
+    with TemporaryDirectory(prefix="fourcorners-") as folder:
+        own = Path(folder) / "own.parquet"
+        transformed([file], own, None, format=format, to="parquet", replace=False)
+        names = ["time_ns", "operation", "fua", "offset_bytes", "length_bytes", "volume"]
+        batches, rows = [], 0
+        with pq.ParquetFile(own) as table:
+            for batch in table.iter_batches(columns=names, batch_size=1 << 18):
+                batches.append(batch.slice(0, min(len(batch), _IOS_MAX - rows)))
+                rows += len(batches[-1])
+                if rows >= _IOS_MAX:
+                    break
+    import pyarrow as pa
+
+    if not batches:
+        raise UserError(f"{file} has no I/Os: nothing to fit")
+    whole = pa.Table.from_batches(batches)
+    return {one: np.asarray(whole[one].to_numpy()) for one in names}
+
+
+def _sequential(columns: dict[str, npt.NDArray[np.generic]]) -> npt.NDArray[np.bool_]:
+    """Whether each I/O is one of a run."""
+    number = len(columns["time_ns"])
+    run_of = np.full(number, -1, dtype=np.int64)
+    lengths: list[int] = []
+    ends: dict[str, OrderedDict[tuple[int, int], int]] = {
+        "read": OrderedDict(),
+        "write": OrderedDict(),
+    }
+    rows = zip(
+        columns["operation"].tolist(),
+        columns["volume"].tolist(),
+        columns["offset_bytes"].tolist(),
+        columns["length_bytes"].tolist(),
+        strict=True,
+    )
+    for row, (operation, volume, offset, length) in enumerate(rows):
+        known = ends.get(operation)
+        if known is None:
+            continue
+        run = known.pop((volume, offset), -1)
+        if run < 0:
+            run = len(lengths)
+            lengths.append(0)
+        lengths[run] += 1
+        run_of[row] = run
+        known[volume, offset + length] = run
+        if len(known) > _ENDS_KEPT:
+            known.popitem(last=False)
+    is_run = np.asarray([*lengths, 0]) >= _RUN_MIN
+    is_run[-1] = False
+    result: npt.NDArray[np.bool_] = is_run[run_of]
+    return result
+
+
+def _stream(
+    columns: dict[str, npt.NDArray[np.generic]],
+    operation: str,
+    sequential: bool,
+    chosen: npt.NDArray[np.bool_],
+    length_s: float,
+    fua: bool,
+) -> FittedStream:
+    offsets: Array = columns["offset_bytes"][chosen].astype(np.int64)
+    lengths: Array = columns["length_bytes"][chosen].astype(np.int64)
+    times: Array = columns["time_ns"][chosen].astype(np.int64)
+    volumes: Array = columns["volume"][chosen].astype(np.int64)
+    lengths = np.maximum(-(-lengths // 512) * 512, 512)
+    alignment = _alignment(offsets, lengths)
+    largest = int(lengths.max())
+    if sequential:
+        starts = ~_follows(volumes, offsets, lengths)
+        runs = max(int(starts.sum()), 1)
+        each = round(len(offsets) / runs)
+        pattern = "sequential" if each >= _ENDLESS_IOS or runs == 1 else f"runs:{max(each, 2)}"
+        span = _covered(volumes, offsets, lengths)
+    else:
+        places = volumes * (1 << 44) + offsets // alignment
+        _, counts = np.unique(places, return_counts=True)
+        room = max(int(offsets.max()) // alignment + 1, len(counts))
+        exponent, count_of_places = fitted_zipf(counts, room)
+        pattern = "random" if exponent == 0 else f"zipf:{exponent:g}"
+        span = count_of_places * alignment
+    span = max(-(-span // alignment) * alignment, largest + (-largest % alignment))
+    return FittedStream(
+        operation=operation,
+        sequential=sequential,
+        ios=len(offsets),
+        bytes=int(lengths.sum()),
+        pattern=pattern,
+        arrival=_arrival(times, length_s),
+        sizes=_sizes(lengths),
+        alignment_bytes=alignment,
+        offset_bytes=0,
+        span_bytes=span,
+        fua=fua,
+        flush_every_writes=None,
+    )
+
+
+def _follows(volumes: Array, offsets: Array, lengths: Array) -> npt.NDArray[np.bool_]:
+    """Whether each begins where one before it ended; that of one far back counts as well."""
+    ends: set[tuple[int, int]] = set()
+    result = np.zeros(len(offsets), dtype=bool)
+    rows = zip(volumes.tolist(), offsets.tolist(), lengths.tolist(), strict=True)
+    for row, (volume, offset, length) in enumerate(rows):
+        result[row] = (volume, offset) in ends
+        ends.discard((volume, offset))
+        ends.add((volume, offset + length))
+    return result
+
+
+def _alignment(offsets: Array, lengths: Array) -> int:
+    """The largest power of two that nearly all places and lengths are multiples of."""
+    both = np.concatenate([offsets, lengths])
+    for power in range(20, 9, -1):
+        if (both % (1 << power) == 0).mean() >= 0.99:
+            return 1 << power
+    return 512
+
+
+def _covered(volumes: Array, offsets: Array, lengths: Array) -> int:
+    """Bytes that are accessed, in blocks of 4 KiB where they are not more than I/Os can tell."""
+    order = np.lexsort((offsets, volumes))
+    total, last_volume, reached = 0, -1, 0
+    rows = zip(
+        volumes[order].tolist(), offsets[order].tolist(), lengths[order].tolist(), strict=True
+    )
+    for volume, offset, length in rows:
+        if volume != last_volume:
+            last_volume, reached = volume, 0
+        end = offset + length
+        total += max(end - max(offset, reached), 0)
+        reached = max(reached, end)
+    return total
+
+
+def _sizes(lengths: Array) -> str:
+    """Sizes and percent, as a suite file has them; of many, neighbours together at their mean."""
+    values, counts = np.unique(lengths, return_counts=True)
+    if len(values) > _SIZES_MAX:
+        middle = np.cumsum(counts) - counts / 2
+        group = (middle / counts.sum() * _SIZES_MAX).astype(int)
+        taken: dict[int, int] = {}
+        for number in np.unique(group):
+            of = group == number
+            weight = int(counts[of].sum())
+            mean = float((values[of] * counts[of]).sum() / weight)
+            size = max(round(mean / 512) * 512, 512)
+            taken[size] = taken.get(size, 0) + weight
+        values, counts = np.asarray(list(taken)), np.asarray(list(taken.values()))
+    shares = 100 * counts / counts.sum()
+    return ":".join(
+        f"{chosen_size(int(size))}/{share:.6g}" for size, share in zip(values, shares, strict=True)
+    )
+
+
+def _arrival(times: Array, length_s: float) -> str:
+    rate = len(times) / length_s
+    gaps = np.diff(times).astype(np.float64)
+    if len(gaps) < 2 or gaps.mean() <= 0:
+        return f"poisson:{max(rate, 0.001):.6g}"
+    mean = gaps.mean()
+    close = gaps < _BURST_GAP * mean
+    bursts = 1 + int((~close).sum())
+    each = len(times) / bursts
+    if each >= _BURST_MIN:
+        inside = float(gaps[close].mean())
+        ios = min(round(each), 1 << 20)
+        # All at once where the trace's clock tells nothing between them.
+        peak = 1e9 / inside if inside > 0 else math.inf
+        text = f"bursts:{rate:.6g}:{ios}"
+        return f"{text}:{peak:.6g}" if rate < peak <= 1e9 else text
+    variation = float(gaps.var() / mean**2)
+    return f"{'fixed' if variation < _REGULAR else 'poisson'}:{max(rate, 0.001):.6g}"
+
+
+def _place(
+    found: Sequence[FittedStream],
+    columns: dict[str, npt.NDArray[np.generic]],
+    parts: Sequence[tuple[str, bool, npt.NDArray[np.bool_]]],
+) -> None:
+    """Streams whose places do not overlap in the trace lie one behind the other, the others
+    together."""
+    extents = []
+    for stream, (_, _, chosen) in zip(found, parts, strict=True):
+        places = columns["volume"][chosen].astype(np.int64) * (1 << 52) + columns["offset_bytes"][
+            chosen
+        ].astype(np.int64)
+        # A few far away do not make them one.
+        low, high = np.percentile(places, [1, 99])
+        extents.append((float(low), float(high), stream))
+    extents.sort(key=lambda one: one[0])
+    base = width = 0
+    reached = -1.0
+    for low, high, stream in extents:
+        if low > reached:
+            base, width = base + width, 0
+        whole = 1 << 20
+        stream.offset_bytes = base
+        width = max(width, -(-stream.span_bytes // whole) * whole)
+        reached = max(reached, high)
+
+
+def _name_of(file: Path) -> str:
+    stem = "".join(one if one.isalnum() else "-" for one in file.name.split(".")[0].lower())
+    return f"fit-{stem.strip('-') or 'trace'}"
+
+
+def _suite(name: str, trace: str, streams: Sequence[FittedStream], length_s: float) -> str:
+    end = max(one.offset_bytes + one.span_bytes for one in streams)
+    shown = "".join(one for one in trace if one.isprintable() and one not in '"\\{}')
+    lines = [
+        f"# Streams that were fitted to the trace {shown} by fourcorners trace fit.",
+        "schema_version = 1",
+        f'name = "{name}"',
+        f'title = "Fitted to {shown}"',
+        "",
+        "[[test]]",
+        f'name = "{name}"',
+        f'title = "Fitted to {shown}"',
+        'purpose = "What the trace asks for, as streams."',
+        f'prepare = ["purge", "fill {end} B", "settle"]',
+        "",
+        "[[test.workload]]",
+        f'name = "{name}"',
+        f'duration = "{length_s:.9g} s"',
+    ]
+    for one in streams:
+        lines += [
+            "",
+            f"# {count(one.ios, one.operation)}, {'in order' if one.sequential else 'at random'}",
+            "[[test.workload.stream]]",
+            f"reads = {1.0 if one.operation == 'read' else 0.0}",
+            f'sizes = "{one.sizes}"',
+            f'pattern = "{one.pattern}"',
+            f'alignment = "{one.alignment_bytes} B"',
+            f'arrival = "{one.arrival}"',
+            f"queue-depth = {_DEPTH}",
+            f'span = "{one.span_bytes} B"',
+        ]
+        if one.offset_bytes:
+            lines.append(f'offset = "{one.offset_bytes} B"')
+        if one.fua:
+            lines.append("fua = true")
+        if one.flush_every_writes:
+            lines.append(f"flush-every = {one.flush_every_writes}")
+    return "\n".join(lines) + "\n"
