@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -222,7 +223,7 @@ def test_several_volumes_are_no_file_system(tmp_path: Path) -> None:
 
 
 def test_slack_and_ios_by_hand() -> None:
-    sizes = sizes_of_list([0, 1, 4096, 4097, 300_000])
+    sizes = np.asarray([0, 1, 4096, 4097, 300_000], dtype=np.int64)
     four = figures_of(sizes, 4096)
     assert four.allocated_bytes == 4096 * (1 + 1 + 2 + 74)
     assert four.slack_bytes == four.allocated_bytes - 308_194
@@ -236,12 +237,6 @@ def test_slack_and_ios_by_hand() -> None:
         assert sum(share for _, share in shares) == pytest.approx(1)
         mean = sum(size * share for size, share in shares)
         assert mean == pytest.approx(own.io_mean_bytes, rel=0.05)
-
-
-def sizes_of_list(sizes: list[int]) -> "object":
-    import numpy as np
-
-    return np.asarray(sizes, dtype=np.int64)
 
 
 def test_a_tree_counts_files_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
