@@ -1,6 +1,7 @@
 """Write buffer and SLC cache as the probe finds them follow the drive's own."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,8 @@ def test_a_buffer_of_few_rows_follows_the_drive_although_dies_wait_for_their_cha
     }
     found = probed(PROBE, sections, tmp_path)
     low, high = found["write_buffer_bytes"].interval or (0.0, 0.0)
-    assert 0.9 * MIB < low < MIB < high < 1.5 * MIB
+    # Or less by a round of all dies, which is half of it.
+    assert 0.4 * MIB < low < MIB < high < 1.5 * MIB
     assert found["write_buffer_bytes"].value == pytest.approx(MIB, rel=0.03)
 
 
@@ -104,8 +106,9 @@ def test_the_slc_cache_follows_the_drive(size_mib: int, buffer_mib: int, tmp_pat
     found = probed(PROBE, _cached_ssd(size_mib, "direct", write_buffer=buffer), tmp_path)
     low, high = found["slc_cache_bytes"].interval or (0.0, 0.0)
     assert low < size_mib * MIB < high
-    # Of a large buffer it does not show whether it was full before the cache.
-    assert high - low < 0.03 * size_mib * MIB + 0.5 * max(buffer_mib - 2, 0) * MIB
+    # Of a large buffer it does not show whether it was full before the cache; and a drive that
+    # makes room as it begins the last group of blocks has a larger one.
+    assert high - low < 0.03 * size_mib * MIB + 0.5 * max(buffer_mib - 2, 0) * MIB + 6 * MIB
     assert found["slc_direct_rate"].value == pytest.approx(FLASH_RATE, rel=0.002)
     assert found["slc_recovered_share"].value == pytest.approx(1, abs=0.01)
 
@@ -181,3 +184,31 @@ def test_a_bend_is_a_cache_where_a_buffer_would_have_shown_or_is_not_there() -> 
     assert not may_be_buffer(steep, _curve((268e6, 254e6)))
     large, _ = find_bends(_curve((700e6, 273e6), (900e6, 200e6)))
     assert not may_be_buffer(large, None)
+
+
+@pytest.mark.parametrize("at", [0.3, 0.55, 0.75, 0.9])
+def test_a_stop_inside_a_burst_is_no_end_of_a_cache(at: float) -> None:
+    curve = _curve((500e6, 132e6))
+    stopped = replace(curve, seconds=curve.seconds + (curve.count_bytes > at * 500e6))
+    assert not any(bend.is_one for bend in find_bends(stopped))
+
+
+@pytest.mark.parametrize("at", [0.2, 0.5, 0.8])
+def test_a_cache_is_found_beside_a_stop(at: float) -> None:
+    curve = _curve((200e6, 132e6), (300e6, 40e6))
+    stopped = replace(curve, seconds=curve.seconds + (curve.count_bytes > at * 500e6))
+    bend = next(bend for bend in find_bends(stopped) if bend.is_one)
+    assert bend.count_bytes == pytest.approx(200e6, rel=0.01)
+
+
+def test_rates_that_vary_all_the_time_are_no_cache() -> None:
+    """The fit bends the line of most of them by a fifth."""
+    found = bent = 0
+    for seed in range(20):
+        chance = np.random.default_rng(seed)
+        rates = 17e6 * np.exp(0.35 * chance.standard_normal(40))
+        bends = find_bends(_curve(*((10e6, rate) for rate in rates)))
+        bent += any(bend.falls for bend in bends)
+        found += any(bend.is_one for bend in bends)
+    assert bent >= 10
+    assert found <= 2

@@ -223,3 +223,17 @@ def test_a_fill_that_took_all_the_time_leaves_stalls_unknown() -> None:
     run.add("probe-overwrite/fill", "write", iops=1000.0, stage="fill")
     for estimator in (stalls.length, stalls.spacing):
         assert estimator(view_of(run)).said.code == "collection_stalls.not_filled"
+
+
+@pytest.mark.parametrize("phases", [(0.0, 0.5 - 1 / 6), (0.0, 0.25, 0.75)])
+def test_planes_at_other_pages_make_a_fraction_of_a_block(phases: tuple[float, ...]) -> None:
+    """A place waits once for each plane, at times that a fraction of the period explains."""
+    tread, chance = 8.4e6, np.random.default_rng(3)
+    at_bytes = np.sort(chance.uniform(0, 420e6, 13_000))
+    place = chance.integers(0, 8, len(at_bytes))
+    turns = at_bytes / tread + place * 0.13
+    met = np.any([(turns - phase) % 1 < 0.012 for phase in phases], axis=0)
+    seconds = chance.uniform(1e-4, 6e-4, len(at_bytes)) + 1.5e-3 * met
+    cycle = erase_cycle(Waits(place, at_bytes, seconds, 200e6))
+    assert cycle is not None
+    assert abs(cycle.unit_bytes - tread) <= cycle.margin_bytes

@@ -158,7 +158,7 @@ static void end_of_command(uint64_t number, uint64_t b) {
         cached_pages--;
         for (uint64_t f = 0; f < flushes_held; f++)
             if (command.order < flushes[f].order && --flushes[f].left == 0) {
-                complete_at(now_ns + (uint64_t)host.overhead_ns, flushes[f].slot);
+                complete_at(now_ns + (uint64_t)host.overhead_ns + jitter(), flushes[f].slot);
                 flushes[f--] = flushes[--flushes_held];
             }
     }
@@ -205,7 +205,7 @@ static void admit_waiting(void) {
 
 static void begin_flush(uint32_t slot) {
     if (!cached_pages) {
-        complete_at(now_ns + (uint64_t)host.overhead_ns, slot);
+        complete_at(now_ns + (uint64_t)host.overhead_ns + jitter(), slot);
         return;
     }
     if (!(flushes = realloc(flushes, (flushes_held + 1) * sizeof *flushes))) fail("There is no memory for flushes.");

@@ -94,10 +94,16 @@ def flush_cost(view: View) -> Answer | None:
     if half > UNSURE * value:
         said = say("unlike", quickest=values.min(), slowest=values.max())
         return unknown(said, **given)
-    if half <= _TOLERANCE * value:
-        answer = known(value, say("measured"), bounds=about(value, _TOLERANCE * value), **given)
+    means = np.array([m.latency_mean_s or 0.0 for m in rounds])
+    low, high = about(value, max(half, _TOLERANCE * value))
+    if means.mean() > high:
+        # Commands that hang belong to the flush if it is the drive that makes them wait.
+        high = float(means.mean()) + _half_width(means)
+        answer = known(value, say("measured"), interval=(low, high), **given)
+    elif half <= _TOLERANCE * value:
+        answer = known(value, say("measured"), bounds=(low, high), **given)
     else:
-        answer = known(value, say("measured"), interval=about(value, half), **given)
+        answer = known(value, say("measured"), interval=(low, high), **given)
     evidence = [*ids(rounds), *ids(_WAYS["forced"](view)), *ids(_WAYS["plain"](view))]
     if _what(usual)[:2] == (False, False):
         return answer.checked(Assumption.FLUSH_CARRIED_OUT, None)

@@ -19,7 +19,7 @@ from fourcorners.analysis.internals.caches.burst_curve import BUCKET, Curve, com
 from fourcorners.analysis.internals.caches.program_rounds import find_rounds
 from fourcorners.analysis.internals.caches.slowdown import SLOWER_MIN, Bend, find_bends
 from fourcorners.analysis.internals.view import View, ids, pick
-from fourcorners.analysis.source import Measured
+from fourcorners.analysis.source import Measured, capacity_bytes
 from fourcorners.sentences import say
 
 FILL = pick("probe-overwrite", "write", stage="fill")
@@ -57,6 +57,13 @@ _BUFFER_MAX = 128 * 1024 * 1024
 
 _BUFFER_FULL_SHARE = 0.5
 """A write buffer must be full within this share of the short burst to be found there."""
+
+_BLOCKS_MIN = 256
+"""A drive has at least so many groups of blocks that are written at a time with one bit per cell.
+It may begin to make room when it begins the last one of its cache."""
+
+_SAME_RATE_MIN = 0.9
+"""A buffer is filled at this share of the earlier rate or more: at that of the link."""
 
 _AGAIN_MIN = 0.03
 """If less than this share of a cache shows again after a pause, there may be no cache."""
@@ -150,6 +157,8 @@ class _Search:
     found: _Found | None
     doubtful: tuple[Bend, ...]
     least: tuple[float, ...]
+    uneven: bool = False
+    """Whether the rate falls somewhere, but not for good."""
 
 
 def _known_buffer(view: View) -> Buffer | None:
@@ -163,8 +172,10 @@ def _bends(view: View, m: Measured, grain: float = 0.0) -> tuple[Bend, Bend]:
 def _search(view: View) -> _Search:
     buffer = view.once(_known_buffer)
     doubtful: list[Bend] = []
+    uneven = False
     told: list[float] = []
     grain = buffer.round_bytes if buffer else 0.0
+    short, through = view.once(write_buffer.short_curve), write_buffer.writes_through(view)
     for m in view.once(bursts):
         least = max(
             _BEYOND_BUFFER_MIN * buffer.size_bytes if buffer else 0.0,
@@ -174,25 +185,31 @@ def _search(view: View) -> _Search:
         # Past its cache a drive may slow down once more, by less. Then the bend before it counts.
         curve = completion_curve(view.run, m)
         for bend in find_bends(curve, grain):
-            again = view.once(_soon_again)
+            soon = None if through else view.once(_soon_again)
+            # A buffer is filled at the same rate each time, a cache that was emptied need not be.
+            same = soon is not None and soon.fast_rate >= _SAME_RATE_MIN * bend.fast_rate
+            again = soon.count_bytes if soon is not None and same else 0.0
             size, low, high = (count - again for count in cache_bytes(bend, curve, buffer))
-            if not bend.is_one or size <= least:
+            if not bend.falls or size <= least:
                 continue
-            if buffer is None and may_be_buffer(bend, view.once(write_buffer.short_curve)):
+            if not bend.is_one:
+                uneven = True
+                continue
+            if buffer is None and may_be_buffer(bend, short):
                 doubtful.append(bend)
                 continue
             return _Search(_Found((size, low, high), bend, m), tuple(doubtful), tuple(told))
-    return _Search(None, tuple(doubtful), tuple(told))
+    return _Search(None, tuple(doubtful), tuple(told), uneven)
 
 
-def _soon_again(view: View) -> float:
-    """The bytes that the short burst wrote fast although the drive had no time to empty a cache,
-    where no known write buffer explains them. A disk's cache may be this large."""
+def _soon_again(view: View) -> Bend | None:
+    """The end of what the short burst wrote fast soon after the long one, where no known write
+    buffer explains it."""
     short = write_buffer.SHORT(view)
     if not short or view.once(_known_buffer) is not None:
-        return 0.0
+        return None
     bend, _ = _bends(view, short[-1])
-    return bend.count_bytes if bend.is_one else 0.0
+    return bend if bend.is_one else None
 
 
 def size(view: View) -> Answer:
@@ -205,7 +222,10 @@ def size(view: View) -> Answer:
             return unknown(said, evidence=recovery.evidence)
         value, low, high = found.sizes
         said = say("measured", fast=found.bend.fast_rate, slow=found.bend.slow_rate)
-        bounds = (low - _MARGIN * value, high + _MARGIN * value)
+        low -= _MARGIN * value + _hidden_buffer(view, found)
+        # Where the cache gives way to another kind of cells, one block at a time does.
+        high += _MARGIN * value + (capacity_bytes(view.run) or 0) / _BLOCKS_MIN
+        bounds = (max(low, 0.0), high)
         evidence = ids([found.burst])
         answer = known(value, said, bounds=bounds, detail=_detail(found), evidence=evidence)
         return _tested(answer, recovery)
@@ -219,6 +239,8 @@ def size(view: View) -> Answer:
     bends = [_bends(view, m)[0] for m in long]
     link = view.value("link_ceiling")
     hidden = buffer is None or buffer.link_rate < _FASTER_SEEN * buffer.drain_rate
+    if search.uneven:
+        return unknown(say("uneven"))
     # A faster kind of cell shows only if flash limits the long bursts.
     if hidden and (link is None or max(b.slow_rate for b in bends) >= _BELOW_LINK * link):
         return unknown(say("as_the_link"))
@@ -231,6 +253,18 @@ def size(view: View) -> Answer:
     detail = {"goodness": {"fall": fall}}
     answer = known(0.0, say("none", written=most), bounds=(0.0, min(search.least)), detail=detail)
     return answer.checked(Assumption.FASTER_CELLS, None)
+
+
+def _hidden_buffer(view: View, found: _Found) -> float:
+    """The bytes that a write buffer which does not show may hold at the bend: as many as the burst
+    was ahead of its rate from the start; any that a buffer holds if the link limits that rate."""
+    if view.once(_known_buffer) is not None or write_buffer.writes_through(view):
+        return 0.0
+    curve, bend = completion_curve(view.run, found.burst), found.bend
+    if bend.fast_rate >= _LINK_SHARE * curve.rate(*FIRST_BYTES):
+        return _BUFFER_MAX
+    bend_s = float(curve.seconds_at(np.array([bend.count_bytes]))[0])
+    return min(max(bend.count_bytes - bend.fast_rate * bend_s, 0.0), _BUFFER_MAX)
 
 
 def _tested(answer: Answer, recovery: _Recovered | None) -> Answer:

@@ -47,6 +47,10 @@ CACHE_SHARE_MIN = 0.015
 finds more room than the short one, and the difference is less than this share, it is the buffer's:
 otherwise it may be such a cache."""
 
+_LATE_MAX = 3.0
+"""If the buffer of a drive that begins to drain it late is larger than this many times that of one
+that drains it at once, its size is not known."""
+
 _SWITCHES = 2
 """The seek to the first track takes so many switches between tracks with settling, give or take
 one."""
@@ -190,7 +194,13 @@ def size(view: View) -> Answer:
     }
     filled = buffer.size_bytes
     low, high = about(filled, buffer.margin_bytes)
+    # Room may become free before the end of a round: when a row leaves for its die, or where pages
+    # of a quick kind are programmed beside those of a slow one.
+    low -= buffer.round_bytes
     high += buffer.accepted_bytes - filled
+    if not view.is_disk and high > _LATE_MAX * filled:
+        said = say("drained_as_fast", filled=filled, high=high)
+        return unknown(said, detail=detail, evidence=found.evidence)
     turn = [view.value(name) for name in ("rotation_rpm", "track_switch", "track_bytes")]
     if not all(turn):
         said, bounds = say("measured"), (low, high)

@@ -96,6 +96,14 @@ _FIRST_SHARE = 0.8
 of the period fit as well."""
 
 
+_MULTIPLES_MAX = 12
+"""Up to so many periods of the waits may be one of a block: three of a place, by quarters."""
+
+_SKIPPED_MAX = 0.1
+"""Slots that are skipped have up to this share of the waits that they would have by chance: reads
+may wait there for something else."""
+
+
 @dataclass(frozen=True)
 class Cycle:
     """Erasures at equal distances."""
@@ -170,8 +178,51 @@ def erase_cycle(reads: Waits) -> Cycle | None:
     surest = max(cycle.sureness for cycle in alike)
     sure = [cycle for cycle in alike if cycle.sureness >= _CLEAR_SURE_SHARE * surest]
     best = min(sure, key=lambda cycle: cycle.margin_bytes / cycle.unit_bytes)
+    best = _whole(reads, best)
     # If there are few events, a fraction of the period may look like the period.
     return best if best.events >= EVENTS_MIN else None
+
+
+def _whole(reads: Waits, found: Cycle) -> Cycle:
+    """The shortest multiple of a period of which each place uses all parts alike.
+
+    Planes of a die that are at other pages of their blocks make a place wait several times in the
+    period of its blocks. If these times are multiples of a fraction of it, the fraction has the
+    highest coherence, but each place waits in the same few of its parts, and never in the others.
+    """
+    waits = reads.chosen(reads.seconds > found.level_s)
+    written = float(reads.at_bytes[-1])
+    best, most = 1, 0.0
+    for times in range(2, _MULTIPLES_MAX + 1):
+        if written / (times * found.unit_bytes) < EVENTS_MIN:
+            break
+        gain = skipped = 0.0
+        places = 0
+        for at_bytes in _by_place(waits):
+            if len(at_bytes) < 2 * times:
+                continue
+            turns = at_bytes / found.unit_bytes
+            phase = float(np.angle(np.exp(2j * np.pi * turns).mean())) / (2 * np.pi)
+            part = np.round(turns - phase).astype(np.int64) % times
+            count = np.bincount(part, minlength=times) * times / len(part)
+            used = count[count > _SKIPPED_MAX]
+            gain += len(part) / times * float(np.sum(used * np.log(used)))
+            skipped += len(count) - len(used)
+            places += 1
+        if not places or skipped < places:
+            continue
+        # Twice the gain is chi-squared where all parts are used alike (Wilks).
+        freedom = places * (times - 1)
+        chance = float(scipy.stats.chi2.logsf(2 * gain, freedom))
+        gain -= freedom / 2 * math.log(len(waits.seconds))
+        if chance < math.log(FALSE_ALARM / _MULTIPLES_MAX) and gain > most:
+            best, most = times, gain
+    return replace(
+        found,
+        unit_bytes=best * found.unit_bytes,
+        margin_bytes=best * found.margin_bytes,
+        events=found.events / best,
+    )
 
 
 def _above(reads: Waits, level_s: float, after_bytes: float) -> list[Cycle]:

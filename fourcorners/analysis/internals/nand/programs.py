@@ -128,7 +128,7 @@ def programs(view: View) -> Programs | Said:
         return say("program_time.many_times")
     found = Programs(kinds, _beside(view, cost), view.once(turn_s), None)
     found = replace(found, waited_s=_waited(view, cost, found.time_s(kinds.seconds[-1])))
-    return _bounded(found, view.once(by_rounds))
+    return bounded(found, view.once(by_rounds))
 
 
 def _beside(view: View, cost: ReadCost) -> tuple[float, float]:
@@ -206,7 +206,7 @@ def by_rounds(view: View) -> tuple[float, float] | None:
     return (1 - _TOLERANCE) * turn - most, (1 + _TOLERANCE) * turn - least
 
 
-def _bounded(found: Programs, rounds: tuple[float, float] | None) -> Programs | Said:
+def bounded(found: Programs, rounds: tuple[float, float] | None) -> Programs | Said:
     """The same, bounded by the time of a turn; or why forced writes are not taken for programs."""
     least, most = found.beside_s
     mean = found.kinds.mean_s
@@ -222,7 +222,9 @@ def _bounded(found: Programs, rounds: tuple[float, float] | None) -> Programs | 
     if turn is not None:
         least = min(max(least, mean - turn), most)
     if rounds is not None:
-        most = max(min(most, mean - rounds[0]), least)
+        # Dies that are at pages of different kinds wait for each other, so that a round takes
+        # between the mean and the slowest kind.
+        most = max(min(most, slowest - rounds[0]), least)
     return replace(found, beside_s=(least, most))
 
 

@@ -96,13 +96,15 @@ def read_cost(view: View) -> ReadCost | None:
     seen = view.once(conflicting_reads.seen)
     if alone is None or shown is None or seen is None:
         return None
-    means = [m.latency_mean_s for m in READ_ALONE(view) if m.latency_mean_s]
-    rare = max(float(np.mean(means)) / alone - 1, 0.0) if means else 0.0
+    again, written = median_s(_SAME_PLACE(view)), median_s(_JUST_WRITTEN(view))
     one = 1 / shown[0]
+    rare = _rare(READ_ALONE(view), alone)
+    if again is not None and again > one:
+        # Reads of one place load no part of a mapping, as single reads of any place may.
+        rare = min(rare, _rare(_SAME_PLACE(view), again))
     fastest = max([*seen.window.values(), *seen.stride.values(), *seen.apart.values()])
     limits = fastest * one >= DIE_LIMITS_MIN
     die_s = one / (1 + rare) if limits and one <= alone * (1 + rare) else None
-    again, written = median_s(_SAME_PLACE(view)), median_s(_JUST_WRITTEN(view))
     # A read of a drive that has to look up its mapping may take longer than one of the same place.
     idle = alone
     if again is not None and die_s is not None and die_s < again < alone:
@@ -117,6 +119,12 @@ def read_cost(view: View) -> ReadCost | None:
     per_byte, measured = _channel(view, idle, die_s)
     moved = _moved(view, sum(per_byte) / 2 if measured else 0.0)
     return ReadCost(idle, die_s, min(cached, default=None), per_byte, moved, measured)
+
+
+def _rare(points: list[Measured], middle_s: float) -> float:
+    """The share by which the mean latency is above the median."""
+    means = [m.latency_mean_s for m in points if m.latency_mean_s]
+    return max(float(np.mean(means)) / middle_s - 1, 0.0) if means else 0.0
 
 
 def _moved(view: View, per_byte_s: float) -> tuple[int, int]:
@@ -134,7 +142,7 @@ def _moved(view: View, per_byte_s: float) -> tuple[int, int]:
     if per_byte_s == 0 or len(sizes) < _SIZES:
         return small, most
     (least, least_s), (half, half_s) = sizes[:2]
-    longer_s = half_s - least_s - (half - least) * _link_s(view)
+    longer_s = half_s - least_s - (half - least) * sum(link_s(view)) / 2
     by_bytes = abs(longer_s - (half - least) * per_byte_s)
     by_unit = {
         one: abs(longer_s - (math.ceil(half / one) - math.ceil(least / one)) * one * per_byte_s)
@@ -151,10 +159,12 @@ def _moved(view: View, per_byte_s: float) -> tuple[int, int]:
     return small, most
 
 
-def _link_s(view: View) -> float:
-    """The link's time of a byte: by its ceiling, or the fastest reads if that is not known."""
+def link_s(view: View) -> tuple[float, float]:
+    """The least and the greatest time of a byte on the link: by its ceiling. Where that is not
+    known, the link is as fast as the fastest reads or faster, by any factor."""
     rates = [m.bytes / m.elapsed_s for m in view.points(None, "read") if m.elapsed_s and m.bytes]
-    return 1 / max(view.value("link_ceiling") or 0.0, max(rates, default=1e6))
+    fastest, ceiling = max(rates, default=1e6), view.value("link_ceiling")
+    return (0.0, 1 / fastest) if ceiling is None else (1 / max(ceiling, fastest),) * 2
 
 
 def _channel(view: View, idle_s: float, die_s: float | None) -> tuple[tuple[float, float], bool]:
@@ -162,19 +172,22 @@ def _channel(view: View, idle_s: float, die_s: float | None) -> tuple[tuple[floa
     from pairs of which one waits for the other's page."""
     seen = view.once(conflicting_reads.seen)
     assert seen is not None
-    link = _link_s(view)
+    link = link_s(view)
     sizes = list(seen.alone.items())
     if len(sizes) >= 2:
         (small, small_s), (large, large_s) = sizes[-2:]
-        slope = (large_s - small_s) / (large - small) - link
-        if slope * large > _SLOPE_MIN * idle_s:
-            return ((1 - _SLOPE_TOLERANCE) * slope, (1 + _SLOPE_TOLERANCE) * slope), True
+        both = (large_s - small_s) / (large - small)
+        least, most = both - link[1], both - link[0]
+        shows = least if view.value("link_ceiling") else most
+        if shows * large > _SLOPE_MIN * idle_s:
+            low, high = (1 - _SLOPE_TOLERANCE) * max(least, 0.0), (1 + _SLOPE_TOLERANCE) * most
+            return (low, high), True
         dies, channels = view.value("dies"), view.value("channels")
         if seen.together and dies and channels and channels < dies:
             alone_s = (seen.alone[min(seen.alone)] + large_s) / 2
             wait = 2 * (max(seen.together.values()) - min(seen.together.values()))
             late = max(2 * (min(seen.together.values()) - alone_s), 0.0)
-            low, high = max(wait - large * link, 0.0) / large, (wait + late) / large
+            low, high = max(wait - large * link[1], 0.0) / large, (wait + late) / large
             if high * large > _SLOPE_MIN * idle_s:
                 return (low, high), True
     most = _PER_BYTE_MAX_S
