@@ -46,7 +46,7 @@ def test_each_says_its_source_and_what_is_assumed() -> None:
     ("name", "reads", "sizes"),
     [
         ("app-office-heavy", 0.549, {4: 0.28, 16: 0.10, 32: 0.10, 64: 0.04}),
-        ("app-office-light", 0.448, {4: 0.40}),
+        ("app-office-light", 0.448, {4: 0.27, 16: 0.08, 32: 0.06, 64: 0.05}),
         ("app-web", 1.0, {4: 0.23, 8: 0.15, 64: 0.07}),
         ("app-mail", 0.6, {}),
     ],
@@ -83,3 +83,9 @@ def test_the_heavy_bench_writes_and_queues_as_published(tmp_path: Path) -> None:
     # 106.32 GB by 1,783,447 writes, and 4.6 outstanding in the mean.
     assert recording.write.bytes / recording.write.ios == pytest.approx(59_600, rel=0.06)
     assert recording.mean_queue_depth == pytest.approx(4.6, rel=0.15)
+
+
+def test_the_light_bench_queues_as_published(tmp_path: Path) -> None:
+    run = fc.run("app-office-light", DRIVE, scale=0.02, filled_share=0.02, out=tmp_path)
+    [recording] = run.recordings
+    assert recording.mean_queue_depth == pytest.approx(2.2, rel=0.15)

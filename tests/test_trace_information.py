@@ -2,6 +2,7 @@
 make of them."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -209,3 +210,23 @@ def test_the_format_of_a_new_file_is_named_or_told_by_its_name(
     assert "cannot be written" in capsys.readouterr().err
     assert main(["trace", "convert", str(trace), str(tmp_path / "out.iolog")]) == 0
     assert "not carried by fio-iolog: FUA flags (100 I/Os)" in capsys.readouterr().out
+
+
+def test_a_short_trace_has_intervals_and_ticks_of_its_own_length(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = made(tmp_path / "short.csv", [f"{n * 1000},read,0,0,4096,a,,,," for n in range(500)])
+    page = tmp_path / "short.html"
+    assert main(["trace", "info", str(path), "--html", str(page)]) == 0
+    said = capsys.readouterr().out
+    # Half a millisecond, which a plot by the second would show as one dot.
+    assert re.search(r"^\s*0 µs .* 400 µs", said, re.MULTILINE), said
+    assert fc.trace_info(path).over_time.interval_ns == 8000
+    text = page.read_text()
+    under = re.findall(r'<span style="left: [0-9.]+%">([^<]+)</span>', text)
+    assert under[:6] == ["0 s", "100 µs", "200 µs", "300 µs", "400 µs", "500 µs"]
+    beside = re.findall(r'<span style="bottom: ([0-9.]+)%">([^<]+)</span>', text)
+    assert beside[0] == ("0.00", "0")
+    # The axis ends at a tick above the highest value, a million a second.
+    assert ("100.00", "1,000,000") in beside
+    assert '<span class="curve line-0">reads</span>' in text

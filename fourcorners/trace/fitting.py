@@ -227,7 +227,8 @@ def _stream(
     times: Array = columns["time_ns"][chosen].astype(np.int64)
     volumes: Array = columns["volume"][chosen].astype(np.int64)
     lengths = np.maximum(-(-lengths // 512) * 512, 512)
-    alignment = _alignment(offsets, lengths)
+    # A run goes on by lengths; elsewhere only places count.
+    alignment = _alignment(np.concatenate([offsets, lengths]) if sequential else offsets)
     largest = int(lengths.max())
     if sequential:
         starts = ~_follows(volumes, offsets, lengths)
@@ -271,11 +272,10 @@ def _follows(volumes: Array, offsets: Array, lengths: Array) -> npt.NDArray[np.b
     return result
 
 
-def _alignment(offsets: Array, lengths: Array) -> int:
-    """The largest power of two that nearly all places and lengths are multiples of."""
-    both = np.concatenate([offsets, lengths])
+def _alignment(places: Array) -> int:
+    """The largest power of two that nearly all places are multiples of."""
     for power in range(20, 9, -1):
-        if (both % (1 << power) == 0).mean() >= 0.99:
+        if (places % (1 << power) == 0).mean() >= 0.99:
             return 1 << power
     return 512
 

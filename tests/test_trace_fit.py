@@ -1,0 +1,103 @@
+"""Streams that are fitted to traces whose streams are known."""
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fourcorners as fc
+from fourcorners.cli import main
+from fourcorners.suites import Subject
+from fourcorners.suites.suite import find_suite
+from fourcorners.trace.skew import fitted_zipf
+
+HEADER = "time_ns,operation,fua,offset_bytes,length_bytes,volume,latency_ns,queue,process,stream"
+
+
+def made(path: Path, rows: list[tuple[int, str, int, int, int]]) -> Path:
+    rows = sorted(rows, key=lambda one: one[0])
+    lines = [f"{t},{op},{fua},{offset},{length},a,,,," for t, op, fua, offset, length in rows]
+    path.write_text("\n".join([HEADER, *lines]) + "\n")
+    return path
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """Ten seconds of reads at random at a Poisson rate of 1000, of two sizes, on 64 MiB, and of a
+    log behind them: bursts of 8 writes of 4 KiB in order every 40 ms, with FUA, and a flush."""
+    generator = np.random.default_rng(1)
+    times = np.cumsum(generator.exponential(1e6, 10_000)).astype(int)
+    rows = []
+    for time in times.tolist():
+        length = int(generator.choice([4096, 16384], p=[0.75, 0.25]))
+        rows.append((time, "read", 0, 16384 * int(generator.integers(4096)), length))
+    for number in range(250):
+        begin = 40_000_000 * number
+        for io in range(8):
+            offset = (1 << 30) + 4096 * (8 * number + io)
+            rows.append((begin + 20_000 * io, "write", 1, offset, 4096))
+        rows.append((begin + 300_000, "flush", 0, 0, 0))
+    rows.append((50, "discard", 0, 0, 4096))
+    return made(tmp_path / "known.csv", rows)
+
+
+def test_streams_are_found(trace: Path) -> None:
+    fit = fc.trace_fit(trace)
+    reads, log = sorted(fit.streams, key=lambda one: one.operation)
+    assert (reads.operation, reads.sequential, reads.ios) == ("read", False, 10_000)
+    assert reads.pattern == "random"
+    kind, rate = reads.arrival.split(":")
+    assert kind == "poisson"
+    assert float(rate) == pytest.approx(1000, rel=0.03)
+    sizes = dict(one.split("/") for one in reads.sizes.split(":"))
+    assert float(sizes["4 KiB"]) == pytest.approx(75, abs=2)
+    assert reads.span_bytes == pytest.approx(64 << 20, rel=0.05)
+    assert (log.operation, log.sequential, log.fua) == ("write", True, True)
+    kind, rate, ios, *_ = log.arrival.split(":")
+    assert (kind, ios) == ("bursts", "8")
+    assert float(rate) == pytest.approx(200, rel=0.03)
+    assert log.flush_every_writes == 8
+    # They do not overlap in the trace.
+    assert log.offset_bytes >= reads.span_bytes
+    assert fit.left_out == {"discard": 1}
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.6, 0.9, 1.2])
+@pytest.mark.parametrize("draws", [3_000, 30_000])
+def test_skew_is_told_from_chance(exponent: float, draws: int) -> None:
+    generator = np.random.default_rng(2)
+    places = 10_000
+    chances = np.arange(1, places + 1) ** -exponent
+    drawn = generator.choice(places, draws, p=chances / chances.sum())
+    _, counts = np.unique(drawn, return_counts=True)
+    found, number = fitted_zipf(counts, 10 * places)
+    assert found == pytest.approx(exponent, abs=0.15)
+    # 3,000 draws do not tell how long the tail is.
+    assert places / 2.5 < number < places * 2.5
+
+
+def test_the_file_runs_as_a_suite(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "known.toml"
+    assert main(["trace", "fit", str(trace), "-o", str(out), "--name", "known"]) == 0
+    said = capsys.readouterr().out
+    assert "2 streams" in said
+    assert "not said by streams: discard (1 I/O)" in said
+    assert tomllib.loads(out.read_text())["name"] == "known"
+    [test] = find_suite(str(out)).plan(Subject("simulated", 240 * 10**9)).tests
+    [measurement] = test.phases[0].measurements
+    reads, log = measurement.workload.streams
+    assert (reads.read_share, log.read_share, log.fua) == (1.0, 0.0, True)
+    assert measurement.workload.duration_s == pytest.approx(10, abs=0.3)
+    assert main(["trace", "fit", str(trace), "-o", str(out)]) == 2
+    assert "--replace" in capsys.readouterr().err
+
+
+def test_what_has_nothing_to_fit_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = made(tmp_path / "one.csv", [(0, "read", 0, 0, 4096), (5, "flush", 0, 0, 0)])
+    assert main(["trace", "fit", str(path)]) == 2
+    assert "nothing to fit" in capsys.readouterr().err
