@@ -98,16 +98,20 @@ def _probed(hidden: Hidden, index: int, noise: float) -> ProbedDrive:
 
 def graded(index: int, kind: str, probed: Run, true: Mapping[str, float]) -> ProbedDrive:
     """Compares the probes' findings about a drive with the truth about it."""
-    findings = {finding.name: finding for finding in probed.findings}
     failures = tuple(
         f"{test.name}: {test.reason}" for test in probed.manifest.tests if test.status == "failed"
     )
-    answers = [
-        _answer(truth, true[truth.finding], findings.get(truth.finding))
+    return ProbedDrive(index, kind, answers_of(probed.findings, true), failures)
+
+
+def answers_of(findings: Sequence[Finding], true: Mapping[str, float]) -> tuple[GradedAnswer, ...]:
+    """What findings say of each thing whose truth is known."""
+    by_name = {finding.name: finding for finding in findings}
+    return tuple(
+        _answer(truth, true[truth.finding], by_name.get(truth.finding))
         for truth in TRUTHS
         if truth.finding in true
-    ]
-    return ProbedDrive(index, kind, tuple(answers), failures)
+    )
 
 
 def _answer(truth: Truth, value: float, finding: Finding | None) -> GradedAnswer:
