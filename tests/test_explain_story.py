@@ -56,8 +56,15 @@ def test_small_writes_tell_how_a_drive_maps() -> None:
         assert told.detail["kind"] == kind
     for read_s, kind in ((1e-4, "page-mapped"), (5e-6, "unknown")):
         pages = _found("log_blocks", 0.0, PRESENCE, rewrites=False, read_s=read_s)
-        told = explanation.tell([pages])
+        told = explanation.tell([pages, _found("page_bytes", 4096.0, "B")])
         assert told.detail["kind"] == kind
+
+
+def test_a_memory_or_a_volume_is_no_flash() -> None:
+    """They rewrite no block either."""
+    pages = _found("log_blocks", 0.0, PRESENCE, rewrites=False, read_s=5e-4)
+    told = explanation.tell([pages, _found("rotation_rpm", 0.0, "1/min")])
+    assert told.text == "Nothing in this drive moves: it is flash, or memory."
 
 
 def test_what_does_not_fit_is_counted_apart() -> None:

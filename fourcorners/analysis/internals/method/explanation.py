@@ -2,9 +2,9 @@
 
 The first of these that was measured decides: rotation (a disk); log blocks; a mapping unit of at
 least 256 KiB (a block-mapped drive); a smaller unit, spare area, or small writes that rewrite no
-block (a page-mapped drive); dies, or no rotation (a solid-state drive). Then findings add one
-sentence each: how the drive reads and writes, what is inside, how it is attached, and what its user
-should know.
+block where something shows flash (a page-mapped drive); dies, or no rotation (a solid-state drive).
+Then findings add one sentence each: how the drive reads and writes, what is inside, how it is
+attached, and what its user should know.
 """
 
 from __future__ import annotations
@@ -174,6 +174,10 @@ def _holds(name: str, measured: _Measured) -> bool:
     return name in measured and (measured[name].value or 0) > (1 if name == "zones" else 0)
 
 
+_OF_FLASH = ("dies", "stripe_bytes", "page_bytes", "superblock_bytes", "slc_cache_bytes")
+"""Findings that only flash has."""
+
+
 def _kind(measured: _Measured) -> tuple[str, Said]:
     def value(name: str) -> float:
         return (measured[name].value or 0.0) if name in measured else 0.0
@@ -190,7 +194,10 @@ def _kind(measured: _Measured) -> tuple[str, Said]:
         return "page-mapped", _told("page_mapped", unit=unit)
     if value("over_provisioning"):
         return "page-mapped", _told("collects")
-    if logs is not None and not logs.detail["rewrites"] and logs.detail["read_s"] > FLASH_READ_S:
+    # Memory and volumes of other machines rewrite no block either.
+    flash = any(value(name) for name in _OF_FLASH)
+    kept = logs is not None and not logs.detail["rewrites"]
+    if flash and kept and logs is not None and logs.detail["read_s"] > FLASH_READ_S:
         return "page-mapped", _told("maps_pages")
     if "dies" in measured:
         return "solid-state", _told("solid_state")
