@@ -13,6 +13,7 @@ from explain_fixture import small_ssd, view_of
 import fourcorners as fc
 from fourcorners.analysis.internals.flash import parallel_units
 from fourcorners.analysis.internals.link import command_queue, generation
+from fourcorners.analysis.internals.resolver import Resolver
 from fourcorners.analysis.spec_sheet import rows_of
 from fourcorners.suites.steps import Purge
 from fourcorners.suites.subject import Subject
@@ -284,3 +285,20 @@ def test_reading_only_leaves_a_real_drive_as_it_is() -> None:
         assert test.written_bytes == 0, entry.name
         for phase in test.phases:
             assert not any(isinstance(step, Purge) for step in phase.preparation), entry.name
+
+
+def test_what_took_no_time_has_no_rate_and_nothing_is_said_of_it() -> None:
+    """A simulated drive may answer at once: FEMU does, where nothing was written."""
+    run = FakeRun()
+    for depth in (1, 2, 4, 8, 16):
+        run.add(
+            f"probe-depth/random/{depth}",
+            "read",
+            iops=0.0,
+            elapsed_s=0.0,
+            latency_mean_s=0.0,
+            queue_depth=depth,
+            pattern="random",
+            block_bytes=4096,
+        )
+    assert all(finding.value is None for finding in Resolver(run).findings())

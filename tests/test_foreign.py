@@ -49,13 +49,6 @@ def test_a_program_is_measured_as_what_it_is(drive: str) -> None:
     assert _iops(drive, 256) == pytest.approx(8e6 / 60, rel=0.04)
 
 
-def test_a_drive_that_takes_no_time_is_not_explained(drive: str, tmp_path: Path) -> None:
-    """Such recordings have no rate: nothing is divided by it, and nothing is said of it."""
-    run = fc.run("probe-seeks", f"{drive} noop", out=tmp_path, parameters={"preparation": "none"})
-    said = {finding.name for finding in run.findings if finding.verdict == "measured"}
-    assert not {"seek_stroke", "rotation_rpm", "read_ahead"} & said
-
-
 def test_both_reference_children_say_the_same(drive: str) -> None:
     python = f"exec:{sys.executable} {EXAMPLES / 'drive.py'}"
     assert _iops(python, 4) == _iops(drive, 4)
