@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from fourcorners.reporting.matplotlib_plot import plot
     from fourcorners.running.explanation import Explanation, explain
+    from fourcorners.running.fitting import trace_fit
     from fourcorners.running.gating import Gated, gate
     from fourcorners.running.observing import Observed, observe
     from fourcorners.running.prepare import prepare
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
     from fourcorners.trace.cluster_study import ClusterStudy, clusters
     from fourcorners.trace.figures import TraceInformation
     from fourcorners.trace.file_system import trace_layout
-    from fourcorners.trace.fitting import TraceFit, trace_fit
+    from fourcorners.trace.fitting import TraceFit
     from fourcorners.trace.information import trace_info
     from fourcorners.workload import (
         CLOSED_LOOP,
@@ -123,6 +124,7 @@ _MODULES = {
     "serving.served": ("Served", "serve"),
     "serving.session": ("Session",),
     "store": ("Run",),
+    "running.fitting": ("trace_fit",),
     "running.explanation": ("Explanation", "explain"),
     "running.prepare": ("prepare",),
     "running.report": ("Report", "report"),
@@ -142,7 +144,7 @@ _MODULES = {
     ),
     "trace.cluster_study": ("ClusterStudy", "clusters"),
     "trace.figures": ("TraceInformation",),
-    "trace.fitting": ("TraceFit", "trace_fit"),
+    "trace.fitting": ("TraceFit",),
     "trace.information": ("trace_info",),
     "trace.file_system": ("trace_layout",),
     "workload": (

@@ -364,7 +364,7 @@ def trace_fit(
     """
     from fourcorners.cli.output import print_document
     from fourcorners.cli.show.traces import show_fit
-    from fourcorners.trace import fitting
+    from fourcorners.running import fitting
 
     fit = fitting.trace_fit(file, out, name=name, format=format, replace=replace)
     if json:

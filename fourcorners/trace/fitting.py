@@ -1,8 +1,9 @@
 """A trace becomes a workload of streams: a suite file that runs like any other.
 
-Reads and writes are told apart, and of each what goes on where another one of the last 32 ended
-from what does not. Each of the up to four parts is a stream with its own sizes, places, skew and
-arrivals. What streams cannot say is counted and told.
+Reads and writes are told apart, of each what goes on where another one of the last 32 ended from
+what does not, and of each of these what comes in large bursts from the rest. Each of the up to
+eight parts is a stream with its own sizes, places, skew and arrivals. What streams cannot say is
+counted and told.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from fourcorners.recording import NS
 from fourcorners.trace.changing import transformed
 from fourcorners.trace.skew import fitted_zipf
 from fourcorners.wording import chosen_size, count
-from fourcorners.writing import Output
 
 _IOS_MAX = 2_000_000
 """Some seconds of work, and 200 MB."""
@@ -38,11 +38,17 @@ _DEPTH = 256
 """Most that a stream has outstanding: it issues when the trace did, as far as that goes."""
 _ENDLESS_IOS = 4096
 """A run of more is one that goes on through the span."""
+_FRESH_SHARE = 0.9
+"""Of the places that are accessed for the first time: beyond it skew cannot be told."""
 _BURST_GAP = 0.25
 """Of the mean gap: what comes closer belongs to a burst. Of arrivals at random 22 % do, so that a
 burst has 1.28 of them in the mean."""
 _BURST_MIN = 2.0
 """I/Os of a burst in the mean: well above those 1.28."""
+_LARGE = 8
+"""A burst of so many times the median one's I/Os is of another kind."""
+_LARGE_SHARE = 0.05
+"""Of the I/Os that are in large bursts, or in others: of fewer no stream is made."""
 _REGULAR = 0.3
 """Of the squared coefficient of variation of the gaps, which is 1 of arrivals at random: below it
 they are at equal distances."""
@@ -67,6 +73,28 @@ class FittedStream(Part):
     flush_every_writes: int | None
 
 
+class FitFigure(Part):
+    """A figure of the trace's replay and of its streams, on the same drive."""
+
+    name: str
+    unit: str
+    trace: float | None
+    streams: float | None
+    """The mean over seeds."""
+    streams_low: float | None
+    streams_high: float | None
+    """The least and the largest of them."""
+
+
+class FitAgreement(Part):
+    """How well the streams do on a simulated drive what the trace does."""
+
+    drive: str
+    locator: str
+    seeds: int
+    figures: list[FitFigure]
+
+
 class TraceFit(Part):
     """A trace as streams."""
 
@@ -78,32 +106,11 @@ class TraceFit(Part):
     """What streams cannot say, and how many I/Os had it."""
     suite: str
     """The file, as TOML."""
+    agreement: FitAgreement | None = None
 
 
-def trace_fit(
-    file: Path | str,
-    out: Path | str | None = None,
-    *,
-    name: str | None = None,
-    format: str | None = None,
-    replace: bool = False,
-) -> TraceFit:
-    """Fits a workload of streams to a trace.
-
-    Args:
-        file: the trace, of any format that is read. Of more than two million I/Os the first are
-            taken.
-        out: file for the workload, a suite that ``run`` takes.
-        name: of the test in it; by the trace's name unless given.
-        format: what the trace is said to be.
-        replace: permits to replace a file that is there.
-
-    Raises :class:`UserError` for what is no trace, one without two reads or writes, and a file that
-    cannot be written.
-    """
-    output = None if out is None else Output(Path(out), replace, is_ours=lambda _: False)
-    if output is not None:
-        output.check()
+def fitted(file: Path | str, *, name: str | None = None, format: str | None = None) -> TraceFit:
+    """A workload of streams for a trace, as :func:`fourcorners.trace_fit` says."""
     columns = _columns(Path(file), format)
     times, operations, fua = columns["time_ns"], columns["operation"], columns["fua"]
     left_out: dict[str, int] = {}
@@ -124,9 +131,9 @@ def trace_fit(
         elif of.sum() and (of & ~in_runs).sum() < _SHARE_MIN * of.sum():
             in_runs = of
         parts += [
-            (operation, runs, chosen)
+            (operation, runs, part)
             for runs, chosen in ((True, in_runs), (False, of & ~in_runs))
-            if chosen.sum()
+            for part in _by_bursts(times, chosen)
         ]
     found = []
     for operation, runs, chosen in parts:
@@ -136,15 +143,9 @@ def trace_fit(
             key = "writes without FUA" if is_fua else "FUA"
             left_out[key] = left_out.get(key, 0) + wrong
         found.append(_stream(columns, operation, runs, chosen, length_s, is_fua))
-    flushes = int((operations == "flush").sum())
-    writers = [one for one in found if one.operation == "write"]
-    if flushes and writers:
-        most = max(writers, key=lambda one: one.ios)
-        most.flush_every_writes = max(round(most.ios / flushes), 1)
-    elif flushes:
-        left_out["flush"] = flushes
+    _flush(found, operations, parts, left_out)
     _place(found, columns, parts)
-    fit = TraceFit(
+    return TraceFit(
         trace=str(file),
         ios=len(times),
         length_s=length_s,
@@ -152,9 +153,6 @@ def trace_fit(
         left_out=left_out,
         suite=_suite(name or _name_of(Path(file)), Path(file).name, found, length_s),
     )
-    if output is not None:
-        output.write(fit.suite)
-    return fit
 
 
 def _columns(file: Path, format: str | None) -> dict[str, npt.NDArray[np.generic]]:
@@ -214,6 +212,27 @@ def _sequential(columns: dict[str, npt.NDArray[np.generic]]) -> npt.NDArray[np.b
     return result
 
 
+def _by_bursts(
+    times: npt.NDArray[np.generic], chosen: npt.NDArray[np.bool_]
+) -> list[npt.NDArray[np.bool_]]:
+    """What comes in bursts far larger than most, such as a checkpoint beside commits, and the
+    rest; one part where there is no such difference, none of nothing."""
+    rows = np.flatnonzero(chosen)
+    if len(rows) < 3:
+        return [chosen] if len(rows) else []
+    gaps = np.diff(times[rows].astype(np.int64))
+    burst = np.concatenate([[0], np.cumsum(gaps >= _BURST_GAP * gaps.mean())])
+    sizes = np.bincount(burst)
+    is_large = sizes >= max(_LARGE * float(np.median(sizes)), _LARGE)
+    inside = is_large[burst]
+    if not _LARGE_SHARE <= inside.mean() <= 1 - _LARGE_SHARE or is_large.sum() < 2:
+        return [chosen]
+    large, rest = np.zeros_like(chosen), np.zeros_like(chosen)
+    large[rows[inside]] = True
+    rest[rows[~inside]] = True
+    return [large, rest]
+
+
 def _stream(
     columns: dict[str, npt.NDArray[np.generic]],
     operation: str,
@@ -240,9 +259,13 @@ def _stream(
         places = volumes * (1 << 44) + offsets // alignment
         _, counts = np.unique(places, return_counts=True)
         room = max(int(offsets.max()) // alignment + 1, len(counts))
-        exponent, count_of_places = fitted_zipf(counts, room)
-        pattern = "random" if exponent == 0 else f"zipf:{exponent:g}"
-        span = count_of_places * alignment
+        if len(counts) > _FRESH_SHARE * len(offsets):
+            # Hardly anything comes again, as below a cache: what is covered is what there is.
+            pattern, span = "random", _covered(volumes, offsets, lengths)
+        else:
+            exponent, count_of_places = fitted_zipf(counts, room)
+            pattern = "random" if exponent == 0 else f"zipf:{exponent:g}"
+            span = count_of_places * alignment
     span = max(-(-span // alignment) * alignment, largest + (-largest % alignment))
     return FittedStream(
         operation=operation,
@@ -251,7 +274,7 @@ def _stream(
         bytes=int(lengths.sum()),
         pattern=pattern,
         arrival=_arrival(times, length_s),
-        sizes=_sizes(lengths),
+        sizes=_sizes(lengths, _alignment(lengths)),
         alignment_bytes=alignment,
         offset_bytes=0,
         span_bytes=span,
@@ -296,7 +319,7 @@ def _covered(volumes: Array, offsets: Array, lengths: Array) -> int:
     return total
 
 
-def _sizes(lengths: Array) -> str:
+def _sizes(lengths: Array, alignment: int) -> str:
     """Sizes and percent, as a suite file has them; of many, neighbours together at their mean."""
     values, counts = np.unique(lengths, return_counts=True)
     if len(values) > _SIZES_MAX:
@@ -307,7 +330,7 @@ def _sizes(lengths: Array) -> str:
             of = group == number
             weight = int(counts[of].sum())
             mean = float((values[of] * counts[of]).sum() / weight)
-            size = max(round(mean / 512) * 512, 512)
+            size = max(round(mean / alignment), 1) * alignment
             taken[size] = taken.get(size, 0) + weight
         values, counts = np.asarray(list(taken)), np.asarray(list(taken.values()))
     shares = 100 * counts / counts.sum()
@@ -334,6 +357,39 @@ def _arrival(times: Array, length_s: float) -> str:
         return f"{text}:{peak:.6g}" if rate < peak <= 1e9 else text
     variation = float(gaps.var() / mean**2)
     return f"{'fixed' if variation < _REGULAR else 'poisson'}:{max(rate, 0.001):.6g}"
+
+
+def _flush(
+    found: Sequence[FittedStream],
+    operations: npt.NDArray[np.generic],
+    parts: Sequence[tuple[str, bool, npt.NDArray[np.bool_]]],
+    left_out: dict[str, int],
+) -> None:
+    """A flush belongs to the stream of the last write before it."""
+    flushes = np.flatnonzero(operations == "flush")
+    writes = np.flatnonzero(operations == "write")
+    before = np.searchsorted(writes, flushes)
+    owners = writes[before[before > 0] - 1]
+    alone = len(flushes) - len(owners)
+    for stream, (operation, _, chosen) in zip(found, parts, strict=True):
+        own = int(chosen[owners].sum())
+        if operation != "write" or not own:
+            continue
+        stream.flush_every_writes = max(round(stream.ios / own), 1)
+        # A flush takes the place of a request among those that are due.
+        stream.arrival = _more_often(stream.arrival, 1 + 1 / stream.flush_every_writes)
+        # Of more flushes than writes, one each.
+        alone += max(own - stream.ios, 0)
+    if alone:
+        left_out["flush"] = alone
+
+
+def _more_often(arrival: str, times: float) -> str:
+    kind, rate, *rest = arrival.split(":")
+    more = [f"{float(rate) * times:.6g}"]
+    if rest:
+        more += [str(max(round(int(rest[0]) * times), 1)), *rest[1:]]
+    return ":".join([kind, *more])
 
 
 def _place(

@@ -13,7 +13,7 @@ from fourcorners.trace.capturing import Capture
 from fourcorners.trace.changing import WrittenTrace
 from fourcorners.trace.facts import facts
 from fourcorners.trace.figures import TraceInformation
-from fourcorners.trace.fitting import TraceFit
+from fourcorners.trace.fitting import FitAgreement, TraceFit
 from fourcorners.wording import count
 
 # Frame and labels beside a plot of 80 columns.
@@ -88,6 +88,7 @@ def show_fit(fit: TraceFit, out: Path | None) -> None:
     """The workload, or where it is; what the streams stand for, and what they cannot say."""
     if out is None:
         say(fit.suite.rstrip())
+        _show_agreement(fit.agreement)
         return
     say(f"{out}: {count(len(fit.streams), 'stream')} for {count(fit.ios, 'I/O')}")
     for one in fit.streams:
@@ -98,6 +99,26 @@ def show_fit(fit: TraceFit, out: Path | None) -> None:
         )
     for what, ios in fit.left_out.items():
         say(f"  not said by streams: {what} ({count(ios, 'I/O')})")
+    _show_agreement(fit.agreement)
+
+
+def _show_agreement(agreement: FitAgreement | None) -> None:
+    if agreement is None:
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column(agreement.drive, no_wrap=True)
+    for column in ("trace", "streams", f"of {agreement.seeds} seeds", "streams / trace"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for one in agreement.figures:
+        table.add_row(
+            one.name,
+            wording.quantity(one.trace, one.unit),
+            wording.quantity(one.streams, one.unit),
+            f"{wording.quantity(one.streams_low, one.unit)} to "
+            f"{wording.quantity(one.streams_high, one.unit)}",
+            wording.number(one.streams / one.trace) if one.trace and one.streams else "-",
+        )
+    new_console().print(table)
 
 
 def show_written(written: WrittenTrace) -> None:
