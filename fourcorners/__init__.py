@@ -130,6 +130,7 @@ _MODULES = {
     "running.report": ("Report", "report"),
     "running.resume": ("resume",),
     "running.resume_each": ("resume_each",),
+    "running.replay": ("replay",),
     "running.run": ("characterize", "preview_runs", "run", "run_each"),
     "suites.listing": ("list_tests",),
     "target.conformance": ("conformance",),

@@ -22,6 +22,7 @@ __all__ = [
     "check_workload",
     "foreign_conformance",
     "trace_information",
+    "trace_survey",
     "trace_transform",
 ]
 
@@ -85,6 +86,8 @@ class RawIoLog:
     @property
     def operations(self) -> list[str]: ...
     @property
+    def fua(self) -> npt.NDArray[np.bool_]: ...
+    @property
     def errno(self) -> npt.NDArray[np.int32]: ...
 
 @final
@@ -120,7 +123,16 @@ class RawOperation:
 
 @final
 class RawRecording:
-    """What one workload's execution showed; ``operations`` by ``read``, ``write``, ``flush``."""
+    """What one workload's execution showed; ``operations`` by ``read``, ``write``, ``flush``,
+    ``discard`` and ``write-zeroes``."""
+
+    @property
+    def off_time(self) -> RawLatencies | None:
+        """How far I/Os of a trace were issued off their times."""
+
+    @property
+    def replayed_json(self) -> str | None:
+        """How a trace was replayed."""
 
     @property
     def elapsed_ns(self) -> int: ...
@@ -432,6 +444,15 @@ def trace_transform(
     """Reads files as one trace, takes it through a step and writes a new file; what became of it,
     as JSON. Raises ``ValueError`` for what is no trace and ``OSError`` for what cannot be read or
     written."""
+
+def trace_survey(
+    files: list[str],
+    *,
+    format: str | None = None,
+    watch: Callable[[int, int, int, int], bool] | None = None,
+) -> str:
+    """Reads files as one trace; what has to be known of it before it is replayed, as JSON. Raises
+    as :func:`trace_transform`."""
 
 def trace_information(
     files: list[str],

@@ -15,6 +15,7 @@ from fourcorners.catalog.claims import Claim
 from fourcorners.documents import Count, Fact, FixedPart, Part, Seed, always
 from fourcorners.machine.conditions import Conditions
 from fourcorners.machine.health import Health
+from fourcorners.replayed import Replayed
 from fourcorners.workload import WorkloadDocument
 
 SCHEMA = "fourcorners/run"
@@ -89,6 +90,8 @@ class RecordingEntry(Part, kw_only=True):
     partial: bool
     conditions: Conditions | None = None
     logged: LoggedIos | None = None
+    replayed: Replayed | None = None
+    """How a trace was replayed."""
     failure: str | None = None
     """Why it is partial, where the target was the reason."""
     errors: dict[str, dict[int, Count]] | None = None

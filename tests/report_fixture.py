@@ -119,7 +119,8 @@ def _add_held(builder: Builder) -> None:
     completed = due + (1e6 * builder.random.lognormal(0, 0.5, ios)).astype(np.int64)
     order = np.argsort(completed)
     due, completed, zeros = due[order], completed[order], np.zeros(ios, dtype=np.int64)
-    log = IoLog(ios, 1, np.full(ios, "write"), due, due, completed, zeros, zeros + 4096, zeros)
+    no = np.zeros(ios, dtype=np.bool_)
+    log = IoLog(ios, 1, np.full(ios, "write"), due, due, completed, zeros, zeros + 4096, no, zeros)
     builder.run.logs["held/filled-75"] = log
     test.recordings[1].logged = LoggedIos(ios=ios, of=ios, one_in=1)
     builder.run.findings += latency_over_time.find(builder.run)

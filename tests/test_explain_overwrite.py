@@ -154,6 +154,7 @@ def test_what_was_written_is_known_where_half_of_the_log_is_left_out() -> None:
         at,
         offsets,
         zeros + block,
+        zeros.astype(np.bool_),
         zeros,
     )
     log = log.chosen(np.random.default_rng(1).random(2 * count) < 0.5)

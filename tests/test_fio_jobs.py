@@ -221,7 +221,7 @@ def test_variables_and_included_files_are_read(
     [
         ("rw=trim", "rw=trim is refused"),
         ("verify=crc32c", "use fourcorners verify"),
-        ("read_iolog=x.log", "cannot be replayed"),
+        ("replay_scale=2", "trace fold"),
         ("exec_prerun=rm", "no command is started"),
         ("ioengine=rbd", "ioengine=rbd is refused"),
         ("iodeph=4", "did you mean iodepth?"),

@@ -2,11 +2,13 @@
 
 use crate::disturbance::{Disturbance, execute_disturbed};
 use crate::raw_recording::RawRecording;
+use crate::trace::source_of;
 use crate::verification::Verification;
 use crate::watch::run_watched;
 use crate::{io_error, value_error};
-use fourcorners_execution::execute;
+use fourcorners_execution::{execute, replay};
 use fourcorners_foreign::{Command, Outcome, SILENCE_S_MAX, conformance};
+use fourcorners_target::InTurn;
 use fourcorners_verified::{Memory, Remembering, Verified};
 use fourcorners_workload::Workload;
 use pyo3::prelude::*;
@@ -91,6 +93,7 @@ impl ForeignDrive {
         disturbance: Option<&Bound<'_, Disturbance>>,
     ) -> PyResult<RawRecording> {
         let workload = Workload::from_json(workload_json).map_err(value_error)?;
+        let source = source_of(&workload);
         let drive = &mut self.drive;
         let memory = &mut self.memory;
         let verification = verification.map(Bound::get);
@@ -100,7 +103,10 @@ impl ForeignDrive {
                 return execute_disturbed(&workload, drive, &disturbance, progress);
             }
             let Some(Verification { ledger, damages, .. }) = verification else {
-                return execute(&workload, drive, progress);
+                return match source {
+                    Some(source) => replay(&workload, &mut InTurn::new(drive), source, progress),
+                    None => execute(&workload, drive, progress),
+                };
             };
             let (ledger, damages) = (Arc::clone(ledger), Arc::clone(damages));
             let remembering = Remembering::new(drive, memory);

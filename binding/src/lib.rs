@@ -57,6 +57,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(foreign::foreign_conformance, module)?)?;
     module.add_class::<disturbance::Disturbance>()?;
     module.add_function(wrap_pyfunction!(trace::trace_information, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_survey, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_transform, module)?)?;
     module.add_class::<foreign::ForeignDrive>()?;
     module.add_class::<raw_recording::RawIoLog>()?;

@@ -1,9 +1,10 @@
 //! A recording as Python sees it.
 
-use fourcorners_recording::{IoLog, Latencies, OperationRecord, Recording};
+use fourcorners_recording::{IoLog, LATE_NS, Latencies, OperationRecord, Recording, Replayed};
 use fourcorners_workload::Operation;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
+use serde_json::json;
 use std::collections::BTreeMap;
 
 /// A distribution of latencies. Times are integer nanoseconds.
@@ -104,6 +105,7 @@ pub struct RawIoLog {
     /// Position in `operations`.
     operation: Py<PyArray1<i8>>,
     operations: Vec<&'static str>,
+    fua: Py<PyArray1<bool>>,
     errno: Py<PyArray1<i32>>,
 }
 
@@ -126,6 +128,7 @@ impl RawIoLog {
                 .into_pyarray(py)
                 .unbind(),
             operations: Operation::ALL.map(Operation::name).to_vec(),
+            fua: ios.iter().map(|io| io.fua).collect::<Vec<_>>().into_pyarray(py).unbind(),
             errno: ios.iter().map(|io| io.errno).collect::<Vec<_>>().into_pyarray(py).unbind(),
         }
     }
@@ -155,6 +158,36 @@ pub struct RawRecording {
     operations: BTreeMap<&'static str, Py<RawOperation>>,
     /// Where the workload asked for it.
     log: Option<Py<RawIoLog>>,
+    /// How far I/Os of a trace were issued off their times; else nothing.
+    off_time: Option<Py<RawLatencies>>,
+    /// How a trace was replayed, as JSON.
+    replayed_json: Option<String>,
+}
+
+fn replayed_json(replayed: &Replayed) -> String {
+    let shares: serde_json::Map<String, serde_json::Value> = Operation::ALL
+        .into_iter()
+        .map(|operation| (operation.name().into(), json!(replayed.sizes[operation.index()])))
+        .collect();
+    let minutes: Vec<_> = replayed
+        .minutes
+        .iter()
+        .map(|minute| {
+            json!({
+                "busy_ns": minute.busy_ns,
+                "flash_programmed_bytes": minute.flash_programmed_bytes,
+            })
+        })
+        .collect();
+    json!({
+        "late_ios": replayed.late_ios,
+        "late_ns": LATE_NS,
+        "sizes": shares,
+        "depths": replayed.depths,
+        "busy_ns": replayed.busy_ns,
+        "minutes": minutes,
+    })
+    .to_string()
 }
 
 impl RawRecording {
@@ -181,6 +214,10 @@ impl RawRecording {
             interrupted: recording.interrupted,
             failure: recording.failure,
             operations,
+            off_time: (recording.replayed.as_deref())
+                .map(|replayed| Py::new(py, RawLatencies::new(py, &replayed.off_time)))
+                .transpose()?,
+            replayed_json: recording.replayed.as_deref().map(replayed_json),
             log: recording.log.map(|log| Py::new(py, RawIoLog::new(py, &log))).transpose()?,
         })
     }

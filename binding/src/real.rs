@@ -1,10 +1,11 @@
 //! Files and block devices for Python.
 
 use crate::raw_recording::RawRecording;
+use crate::trace::source_of;
 use crate::verification::Verification;
 use crate::watch::run_watched;
 use crate::{io_error, value_error};
-use fourcorners_execution::execute_parallel;
+use fourcorners_execution::{execute_parallel, replay_parallel};
 use fourcorners_real::{Access, Engine, Facts, Kind, Plan, RealFile, Unprepared};
 use fourcorners_verified::Verified;
 use fourcorners_workload::Workload;
@@ -137,10 +138,17 @@ impl RealTarget {
             py.detach(|| self.file.guard().begin_writing()).map_err(value_error)?;
         }
         let verification = verification.map(Bound::get);
+        let source = source_of(&workload);
         let run = run_watched(py, watch, |progress| {
             let open = || Ok(self.file.target(self.seed));
             let Some(Verification { ledger, damages, .. }) = verification else {
-                return execute_parallel(&workload, plan.capacity_bytes, open, progress);
+                let capacity_bytes = plan.capacity_bytes;
+                return match source {
+                    Some(source) => {
+                        replay_parallel(&workload, capacity_bytes, open, source, progress)
+                    }
+                    None => execute_parallel(&workload, capacity_bytes, open, progress),
+                };
             };
             let open = || Ok(Verified::new(open()?, Arc::clone(ledger), Arc::clone(damages)));
             execute_parallel(&workload, plan.capacity_bytes, open, progress)

@@ -2,11 +2,13 @@
 
 use crate::disturbance::{Disturbance, execute_disturbed};
 use crate::raw_recording::RawRecording;
+use crate::trace::source_of;
 use crate::value_error;
 use crate::verification::Verification;
 use crate::watch::run_watched;
-use fourcorners_execution::execute;
+use fourcorners_execution::{execute, replay};
 use fourcorners_sim::{StateError, Treatment, with_model};
+use fourcorners_target::InTurn;
 use fourcorners_verified::{Memory, Remembering, Verified};
 use fourcorners_workload::{Stream, Workload};
 use pyo3::prelude::*;
@@ -81,20 +83,27 @@ impl SimulatedDrive {
         disturbance: Option<&Bound<'_, Disturbance>>,
     ) -> PyResult<RawRecording> {
         let workload = Workload::from_json(workload_json).map_err(value_error)?;
-        let model = &mut self.drive.model;
+        let source = source_of(&workload);
+        let drive = &mut self.drive;
         let memory = &mut self.memory;
         let verification = verification.map(Bound::get);
         let disturbance = disturbance.map(|one| one.get().shared());
         let recording = run_watched(py, watch, move |progress| {
             if let (Some(disturbance), None) = (disturbance, verification) {
+                let model = &mut drive.model;
                 return with_model!(model, drive => {
                     execute_disturbed(&workload, drive.as_mut(), &disturbance, progress)
                 });
             }
             let Some(Verification { ledger, damages, .. }) = verification else {
+                if let Some(source) = source {
+                    return replay(&workload, &mut InTurn::new(drive), source, progress);
+                }
+                let model = &mut drive.model;
                 return with_model!(model, drive => execute(&workload, drive.as_mut(), progress));
             };
             let (ledger, damages) = (Arc::clone(ledger), Arc::clone(damages));
+            let model = &mut drive.model;
             with_model!(model, drive => {
                 let remembering = Remembering::new(drive.as_mut(), memory);
                 execute(&workload, &mut Verified::new(remembering, ledger, damages), progress)

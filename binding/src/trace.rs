@@ -3,7 +3,8 @@
 use crate::watch::run_watched;
 use crate::{io_error, value_error};
 use fourcorners_execution::Progress;
-use fourcorners_trace::{Error, Format, Input, Step, inform, transform};
+use fourcorners_trace::{Error, Format, Input, Source, Step, inform, survey, transform};
+use fourcorners_workload::{Recorded, Workload};
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -61,6 +62,27 @@ pub fn trace_transform(
         transform(&inputs, step.as_ref(), &out, to, &mut going(progress))
     })?;
     json(&done.map_err(told)?)
+}
+
+/// The requests of a workload that is a trace.
+pub fn source_of(workload: &Workload) -> Option<Box<dyn Recorded + Send>> {
+    let trace = workload.streams.iter().find_map(|stream| stream.trace.as_ref())?;
+    Some(Box::new(Source::new(trace)))
+}
+
+/// Reads files as one trace; what has to be known of it before it is replayed, as JSON.
+#[pyfunction]
+#[pyo3(signature = (files, *, format=None, watch=None))]
+pub fn trace_survey(
+    py: Python<'_>,
+    files: Vec<PathBuf>,
+    format: Option<&str>,
+    watch: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let meant = format.map(named).transpose()?;
+    let found =
+        run_watched(py, watch, |progress| survey(&opened(&files, meant)?, &mut going(progress)))?;
+    json(&found.map_err(told)?)
 }
 
 /// Reads files as one trace; what is in it, as JSON.

@@ -15,6 +15,9 @@
 //! queue depth limits what is outstanding; what is due beyond it waits. What was
 //! due in time is issued, however late, until as long again has passed.
 //!
+//! Replay (a stream with a trace): requests come from outside, in their order, and are
+//! due at recorded times, as others complete, or some time after that.
+//!
 //! An error that is not tolerated, a target that fails, and an I/O that takes
 //! longer than its limit end the run, and what was measured until then is kept,
 //! even if a system call does not return.
@@ -22,10 +25,13 @@
 mod barrier;
 mod cpu;
 mod custody;
+mod dependences;
+mod feed;
 mod measurement;
 mod open_loop;
 mod paced_loop;
 mod progress;
+mod replay_loop;
 mod run;
 mod slot;
 mod trouble;
@@ -33,7 +39,7 @@ mod watchdog;
 mod worker;
 
 pub use progress::Progress;
-pub use run::{ExecutionError, execute, execute_parallel};
+pub use run::{ExecutionError, execute, execute_parallel, replay, replay_parallel};
 
 /// The example in the README compiles.
 #[cfg(doctest)]

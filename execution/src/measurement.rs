@@ -132,6 +132,7 @@ impl Measurement {
             offset_bytes: slot.request.offset_bytes,
             bytes: slot.request.length_bytes,
             operation: slot.request.operation,
+            fua: slot.request.fua,
             errno: completion.errno,
         });
     }

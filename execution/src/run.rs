@@ -2,12 +2,13 @@
 
 use crate::cpu;
 use crate::custody::Custody;
+use crate::feed::Feed;
 use crate::progress::Progress;
 use crate::watchdog::{Message, Watchdog};
 use crate::worker::{Worker, work};
 use fourcorners_recording::Recording;
 use fourcorners_target::{Target, TargetError};
-use fourcorners_workload::{Lane, Workload, WorkloadError};
+use fourcorners_workload::{Lane, Recorded, Workload, WorkloadError};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
@@ -35,9 +36,37 @@ pub fn execute<T: Target>(
     target: &mut T,
     progress: &Progress,
 ) -> Result<Recording, ExecutionError> {
+    alone(workload, target, None, progress)
+}
+
+/// The same of a workload whose stream has a trace: its requests are those of
+/// `source`.
+///
+/// # Errors
+/// As [`execute`]. A trace that cannot be read to its end gives a partial recording.
+pub fn replay<T: Target>(
+    workload: &Workload,
+    target: &mut T,
+    source: Box<dyn Recorded + Send>,
+    progress: &Progress,
+) -> Result<Recording, ExecutionError> {
+    workload.check(target.capacity_bytes())?;
+    alone(workload, target, Some(feed(workload, source)), progress)
+}
+
+fn feed(workload: &Workload, source: Box<dyn Recorded + Send>) -> Feed {
+    Feed::start(source, workload.streams[0].content)
+}
+
+fn alone<T: Target>(
+    workload: &Workload,
+    target: &mut T,
+    feed: Option<Feed>,
+    progress: &Progress,
+) -> Result<Recording, ExecutionError> {
     workload.check(target.capacity_bytes())?;
     let lanes = Lane::all(workload, target.capacity_bytes());
-    let mut custody = Custody::<_, false>::new(Worker::new(workload, lanes, target)?);
+    let mut custody = Custody::<_, false>::new(Worker::new(workload, lanes, target, feed)?);
     Ok(work(&mut custody, target, progress).expect("nobody takes what is not watched"))
 }
 
@@ -56,6 +85,32 @@ pub fn execute_parallel<T: Target + Send + 'static>(
     open: impl Fn() -> Result<T, TargetError>,
     progress: &Arc<Progress>,
 ) -> Result<Recording, ExecutionError> {
+    parallel(workload, capacity_bytes, open, None, progress)
+}
+
+/// The same of a workload whose stream has a trace: its requests are those of
+/// `source`.
+///
+/// # Errors
+/// As [`replay`].
+pub fn replay_parallel<T: Target + Send + 'static>(
+    workload: &Workload,
+    capacity_bytes: u64,
+    open: impl Fn() -> Result<T, TargetError>,
+    source: Box<dyn Recorded + Send>,
+    progress: &Arc<Progress>,
+) -> Result<Recording, ExecutionError> {
+    workload.check(capacity_bytes)?;
+    parallel(workload, capacity_bytes, open, Some(feed(workload, source)), progress)
+}
+
+fn parallel<T: Target + Send + 'static>(
+    workload: &Workload,
+    capacity_bytes: u64,
+    open: impl Fn() -> Result<T, TargetError>,
+    mut feed: Option<Feed>,
+    progress: &Arc<Progress>,
+) -> Result<Recording, ExecutionError> {
     workload.check(capacity_bytes)?;
     let lanes = Lane::all(workload, capacity_bytes);
     let targets = lanes.iter().map(|_| open()).collect::<Result<Vec<T>, _>>()?;
@@ -67,9 +122,11 @@ pub fn execute_parallel<T: Target + Send + 'static>(
     for (index, (lane, mut target)) in lanes.into_iter().zip(targets).enumerate() {
         let (workload, progress) = (Arc::clone(&workload), Arc::clone(progress));
         let sender = sender.clone();
+        // A trace has one worker.
+        let feed = feed.take();
         threads.push(std::thread::spawn(move || {
             let part = catch_unwind(AssertUnwindSafe(|| {
-                let worker = Worker::new(&workload, vec![lane], &mut target)
+                let worker = Worker::new(&workload, vec![lane], &mut target, feed)
                     .inspect_err(|_| progress.failed.store(true, Ordering::Relaxed))?;
                 let mut custody = Custody::<_, true>::new(worker);
                 if let Some(clock) = target.clock() {

@@ -26,3 +26,10 @@ pub(crate) struct Slot {
 
 /// Submission time of a free slot: later than any other.
 pub(crate) const FREE: u64 = u64::MAX;
+
+impl Default for Slot {
+    /// A free place of the first lane.
+    fn default() -> Self {
+        Self { request: NO_REQUEST, due_ns: 0, free_ns: None, submitted_ns: FREE, lane: 0 }
+    }
+}

@@ -1,10 +1,12 @@
 //! The issuing loop of one worker.
 
 use crate::custody::{Custody, Taken};
+use crate::feed::Feed;
 use crate::measurement::Measurement;
 use crate::open_loop::OpenLoop;
 use crate::paced_loop::{PacedLoop, is_paced};
 use crate::progress::Progress;
+use crate::replay_loop::ReplayLoop;
 use crate::slot::{FREE, NO_REQUEST, Slot};
 use crate::trouble::{Outstanding, Trouble};
 use fourcorners_recording::Recording;
@@ -34,6 +36,7 @@ pub(crate) struct Worker {
     slots: Vec<Slot>,
     open_loop: OpenLoop,
     paced_loop: PacedLoop,
+    replay_loop: Option<ReplayLoop>,
     measurement: Measurement,
     trouble: Trouble,
     started_ns: u64,
@@ -54,7 +57,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Makes the target ready, and the first requests.
+    /// Makes the target ready, and the first requests; with a feed, those of a trace.
     ///
     /// # Errors
     /// The target cannot begin.
@@ -62,14 +65,26 @@ impl Worker {
         workload: &Workload,
         mut lanes: Vec<Lane>,
         target: &mut T,
+        feed: Option<Feed>,
     ) -> Result<Self, TargetError> {
         let slots_total: u32 = lanes.iter().map(|lane| lane.queue_depth).sum();
         let block_bytes_max = workload.streams.iter().map(|s| s.block_bytes).max().unwrap_or(0);
         target.prepare(slots_total, block_bytes_max)?;
-        let mut slots = first_requests(&mut lanes, target);
+        let trace = workload.streams.iter().find_map(|stream| stream.trace.as_ref());
+        let mut replay_loop =
+            feed.zip(trace).map(|(feed, trace)| ReplayLoop::new(feed, trace, slots_total));
+        let mut slots = match &replay_loop {
+            None => first_requests(&mut lanes, target),
+            Some(_) => vec![Slot::default(); slots_total as usize],
+        };
         let started_ns = target.now_ns();
+        let has_times = replay_loop.as_ref().is_some_and(ReplayLoop::has_times);
         for slot in &mut slots {
-            slot.free_ns = lanes[slot.lane as usize].arrivals.is_some().then_some(started_ns);
+            let is_open = has_times || lanes[slot.lane as usize].arrivals.is_some();
+            slot.free_ns = is_open.then_some(started_ns);
+        }
+        if let Some(replay_loop) = &mut replay_loop {
+            replay_loop.start(started_ns, target.meters());
         }
         let workers: u32 = workload.streams.iter().map(|stream| stream.workers).sum();
         let log_ios = workload.log_ios.div_ceil(u64::from(workers)) * lanes.len() as u64;
@@ -78,6 +93,7 @@ impl Worker {
         Ok(Self {
             open_loop: OpenLoop::new(started_ns, &lanes, &slots),
             paced_loop: PacedLoop::new(started_ns, &lanes, &slots),
+            replay_loop,
             lanes,
             slots,
             measurement,
@@ -99,6 +115,9 @@ impl Worker {
     /// or a paced one.
     #[inline]
     fn next_due(&mut self) -> Option<(u32, Request)> {
+        if let Some(replay_loop) = &mut self.replay_loop {
+            return replay_loop.next(self.now_ns, &mut self.slots, &mut self.measurement);
+        }
         let mut next = None;
         if self.paced_loop.is_open() && self.issuing {
             next = self.paced_loop.next(
@@ -132,6 +151,9 @@ impl Worker {
             slot.due_ns = now_ns;
         }
         slot.submitted_ns = now_ns;
+        if let Some(replay_loop) = &mut self.replay_loop {
+            replay_loop.submitted(slot);
+        }
         self.measurement.submitted(now_ns);
     }
 
@@ -140,6 +162,13 @@ impl Worker {
     #[inline]
     fn wait_until_ns(&self) -> Option<u64> {
         let deadline_ns = self.look_ns.max(self.now_ns);
+        if let Some(replay_loop) = &self.replay_loop {
+            if !replay_loop.is_open() {
+                return (self.outstanding > 0).then_some(deadline_ns);
+            }
+            let due_ns = replay_loop.next_due_ns();
+            return Some(due_ns.map_or(deadline_ns, |due_ns| due_ns.min(deadline_ns)));
+        }
         if !self.open_loop.is_open() && !self.paced_loop.is_open() {
             return (self.outstanding > 0).then_some(deadline_ns);
         }
@@ -158,6 +187,14 @@ impl Worker {
     #[inline]
     fn look<T: Target>(&mut self, done: &[Completion], target: &mut T, look: &Progress) -> bool {
         self.now_ns = done.last().map_or_else(|| target.now_ns(), |last| last.completed_ns);
+        if let Some(replay_loop) = &mut self.replay_loop {
+            if replay_loop.is_metering(self.now_ns) {
+                replay_loop.metered(self.now_ns, &target.meters());
+            }
+            if let Some(failure) = replay_loop.take_failure() {
+                self.trouble.fail(failure, look);
+            }
+        }
         self.completions_to_look = self.completions_to_look.saturating_sub(done.len() as u32);
         self.completions += done.len() as u64;
         if self.completions_to_look > 0 && self.now_ns < self.look_ns {
@@ -195,6 +232,10 @@ impl Worker {
                 self.trouble.failed(&slot.request, completion.errno, progress);
                 self.issuing &= !self.trouble.ends_the_run();
             }
+            if let Some(replay_loop) = &mut self.replay_loop {
+                replay_loop.release(completion.slot, slot, completion.completed_ns);
+                continue;
+            }
             if slot.free_ns.is_some() {
                 self.open_loop.release(completion.slot, slot, completion.completed_ns);
                 continue;
@@ -221,6 +262,9 @@ impl Worker {
             self.paced_loop.stop();
         }
         if self.trouble.ends_the_run() {
+            if let Some(replay_loop) = &mut self.replay_loop {
+                replay_loop.stop(self.now_ns, &mut self.measurement);
+            }
             self.open_loop.stop(self.now_ns, &mut self.lanes, &mut self.measurement);
         }
     }
@@ -239,9 +283,19 @@ impl Worker {
                 .completed(slot, &Completion { slot: 0, completed_ns: ended_ns, errno });
         }
         self.measurement.publish(progress, ended_ns - self.started_ns);
-        let (interrupted, failure) = self.trouble.conclude();
+        let (mut interrupted, mut failure) = self.trouble.conclude();
+        let replayed = self.replay_loop.map(|mut replay_loop| {
+            if let Some(unread) = replay_loop.take_failure() {
+                failure.get_or_insert(unread);
+                interrupted = true;
+            }
+            if replay_loop.is_open() || meters != Meters::default() {
+                replay_loop.metered(ended_ns, &meters);
+            }
+            replay_loop.finish()
+        });
         let measured = self.measurement.finish(meters);
-        Recording { generating_ns: self.generating_ns, interrupted, failure, ..measured }
+        Recording { generating_ns: self.generating_ns, interrupted, failure, replayed, ..measured }
     }
 
     /// The same for a worker that hangs in a call of its target.
@@ -264,8 +318,9 @@ pub(crate) fn work<T: Target, const WATCHED: bool>(
     progress: &Progress,
 ) -> Result<Recording, Taken> {
     let slots = custody.get().slots.len();
+    let at_once = if custody.get().replay_loop.is_some() { 0 } else { slots };
     let mut done: Vec<Completion> = Vec::with_capacity(slots);
-    for index in 0..slots {
+    for index in 0..at_once {
         let slot = custody.get().slots[index];
         if slot.free_ns.is_none() && !custody.get().is_paced(&slot) {
             submit(custody, target, index as u32, &slot.request)?;

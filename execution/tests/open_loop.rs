@@ -174,7 +174,7 @@ fn workers_share_the_rate_and_mix_with_a_closed_loop() {
     both.streams[1].read_fraction = 0.0;
     let open = || Ok(Freezing::new(10 * MS, (0, 0)));
     let recording = execute_parallel(&both, 1 << 30, open, &Default::default()).unwrap();
-    let [reads, writes, _] = &recording.operations;
+    let [reads, writes, ..] = &recording.operations;
     assert_eq!(reads.ios, 2000);
     assert_eq!(recording.offered.ios, 2000);
     // Two workers of the closed stream, each 100 I/Os a second.

@@ -18,6 +18,7 @@ from fourcorners.cli.options import (
     Repeated,
     RunFlags,
     RunJobs,
+    Size,
     examples,
     names,
     pairs,
@@ -117,6 +118,75 @@ def run(
         log_ios=log_ios,
     )
     return _run(chosen, targets, claims, jobs, options)
+
+
+@app.command(
+    help_epilogue=examples(
+        "replay prxy_0.csv.gz sim:ocz-vector-256gb",
+        "replay sda.parquet /dev/nvme1n1 --destroy-data /dev/nvme1n1 --speed 2",
+        "replay sda.parquet sim:vertex-3-240gb --state worn.state",
+    ),
+)
+def replay(
+    trace: Path,
+    /,
+    *targets: str,
+    pace: Literal["recorded", "depth", "think-times"] = "recorded",
+    speed: float = 1.0,
+    queue_depth: int | None = None,
+    content: str | None = None,
+    endurance: Size | None = None,
+    fill: Annotated[bool, Parameter(negative="--no-fill")] = True,
+    format: str | None = None,
+    log_ios: int | None = None,
+    claims: Claims = None,
+    jobs: RunJobs = 1,
+    options: RunFlags = DEFAULTS,
+) -> int:
+    """Replay a recorded trace on drives and write a report.
+
+    Parameters
+    ----------
+    trace
+        The trace, of any format that "trace convert" reads.
+    targets
+        Where to replay it, as in "characterize". A file or device is only read unless --overwrite
+        or --destroy-data names it.
+    pace
+        recorded: each I/O at its recorded time, whatever the drive does. depth: as fast as possible
+        with as many outstanding as when it was recorded. think-times: each I/O after the
+        completions that it followed, and as long after them.
+    speed
+        Recorded times are divided by this: 2 is twice as fast.
+    queue_depth
+        The most I/Os that are outstanding; with --pace depth, how many.
+    content
+        What is written: incompressible, repeated, compressible:PERCENT or duplicated:PERCENT.
+    endurance
+        What may be written to the drive by its rating, such as 150TB: says how long it lasts under
+        the recorded load.
+    fill
+        Write what the trace touches before, where it reads. --no-fill leaves the drive as it is.
+    format
+        What the trace is said to be, such as msr: refused where its content says otherwise.
+    log_ios
+        Keep every single I/O, up to so many (49 bytes of memory each); of more of them a random
+        half, a quarter, ...
+    """
+    from fourcorners.running.replay import replay_suite
+
+    suite = replay_suite(
+        trace,
+        pace=pace,
+        speed=speed,
+        queue_depth=queue_depth,
+        content=content,
+        endurance_bytes=endurance,
+        fill=fill,
+        format=format,
+        log_ios=log_ios,
+    )
+    return _run(suite, targets, claims, jobs, options)
 
 
 def _run(

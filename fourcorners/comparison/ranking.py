@@ -30,7 +30,8 @@ class Group:
     def words(self) -> str:
         """Random reads (four corners)."""
         pattern = f"{self.pattern} " if self.pattern else ""
-        noun = "flushes" if self.operation == "flush" else f"{self.operation}s"
+        plurals = {"flush": "flushes", "write-zeroes": "write-zeroes"}
+        noun = plurals.get(self.operation, f"{self.operation}s")
         return f"{pattern}{noun} ({self.title[:1].lower()}{self.title[1:]})"
 
 

@@ -165,6 +165,7 @@ class IoLog:
     completed_ns: Integers = field(repr=False)
     offset_bytes: Integers = field(repr=False)
     bytes: Integers = field(repr=False)
+    fua: npt.NDArray[np.bool_] = field(repr=False)
     errno: Integers = field(repr=False)
 
     def __len__(self) -> int:
@@ -183,5 +184,5 @@ class IoLog:
         )
 
 
-IO_COLUMNS = ("due_ns", "submitted_ns", "completed_ns", "offset_bytes", "bytes", "errno")
-"""The numbers that a log has of each I/O."""
+IO_COLUMNS = ("due_ns", "submitted_ns", "completed_ns", "offset_bytes", "bytes", "fua", "errno")
+"""What a log has of each I/O."""

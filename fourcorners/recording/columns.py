@@ -83,6 +83,7 @@ IOS = pa.schema(
         ("completed_ns", pa.int64()),
         ("offset_bytes", pa.int64()),
         ("bytes", pa.int64()),
+        ("fua", pa.bool_()),
         ("errno", pa.int32()),
     ]
 )

@@ -1,5 +1,6 @@
 """Takes over what the compiled core measured."""
 
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from fourcorners.recording.arrays import (
     LatencyOverTime,
 )
 from fourcorners.recording.recording import Offered, OperationRecording, Recording
+from fourcorners.replayed import Replayed, ReplayedMinute
 
 if TYPE_CHECKING:
     from fourcorners._core import RawIoLog, RawLatencies, RawOperation, RawRecording
@@ -42,9 +44,33 @@ def from_raw(raw: "RawRecording", *, simulated: bool) -> Recording:
         offered=Offered(raw.offered_ios / (raw.offered_ns * NS), raw.unissued_ios)
         if raw.offered_ns
         else None,
+        replayed=_replayed(raw),
         energy_j=raw.energy_j,
         flash_programmed_bytes=raw.flash_programmed_bytes,
         logged=None if log is None else lambda: log,
+    )
+
+
+def _replayed(raw: "RawRecording") -> Replayed | None:
+    if raw.replayed_json is None or raw.off_time is None:
+        return None
+    told, off_time = json.loads(raw.replayed_json), distribution(raw.off_time)
+    return Replayed(
+        off_time_p50_s=off_time.percentile_s(50),
+        off_time_p99_s=off_time.percentile_s(99),
+        off_time_max_s=off_time.max_s,
+        late_ios=told["late_ios"],
+        late_s=told["late_ns"] * NS,
+        sizes={name: counts for name, counts in told["sizes"].items() if any(counts)},
+        depths=told["depths"],
+        busy_s=told["busy_ns"] * NS,
+        minutes=[
+            ReplayedMinute(
+                busy_s=minute["busy_ns"] * NS,
+                flash_programmed_bytes=minute["flash_programmed_bytes"],
+            )
+            for minute in told["minutes"]
+        ],
     )
 
 

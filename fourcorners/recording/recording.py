@@ -22,6 +22,7 @@ from fourcorners.recording.arrays import (
     LatencyDistribution,
     LatencyOverTime,
 )
+from fourcorners.replayed import Replayed
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -140,7 +141,7 @@ class Recording:
     """What one workload's execution showed, whatever kind of target ran it.
 
     ``operations`` has the operations with at least one I/O or error, by ``read``,
-    ``write`` and ``flush``.
+    ``write`` and ``flush``; of traces also ``discard`` and ``write-zeroes``.
     ``elapsed_s`` runs from the end of the ramp to the last completion. ``mean_queue_depth`` is the
     time integral of outstanding I/Os, summed where they are issued, over ``elapsed_s``; ``None``
     where another program measured and did not tell.
@@ -170,6 +171,8 @@ class Recording:
     failure: str | None
     operations: Mapping[str, OperationRecording]
     offered: Offered | None = None
+    replayed: Replayed | None = None
+    """How a trace was replayed; ``None`` of other workloads."""
     energy_j: float | None = None
     flash_programmed_bytes: int | None = None
     logged: Callable[[], IoLog] | None = field(default=None, repr=False)
@@ -216,8 +219,8 @@ class Recording:
 
     @property
     def transfers(self) -> Mapping[str, OperationRecording]:
-        """The operations that move data, by name: all but flushes."""
-        return {name: one for name, one in self.operations.items() if name != "flush"}
+        """The operations that move data, by name: reads and writes."""
+        return {name: one for name, one in self.operations.items() if name in ("read", "write")}
 
     @property
     def iops(self) -> float:
@@ -226,8 +229,8 @@ class Recording:
 
     @property
     def bytes_per_second(self) -> float:
-        """Completed bytes per second, all operations."""
-        return sum(operation.bytes_per_second for operation in self.operations.values())
+        """Bytes of completed reads and writes per second."""
+        return sum(operation.bytes_per_second for operation in self.transfers.values())
 
     @property
     def mean_power_w(self) -> float | None:

@@ -23,6 +23,8 @@ PLURALS = {
     "read": "reads",
     "write": "writes",
     "flush": "flushes",
+    "discard": "discards",
+    "write-zeroes": "write-zeroes",
     "mixed": "reads and writes together",
 }
 
@@ -99,10 +101,10 @@ def rows_of(chart: Chart, test: str, run: ReportedRun, *, by_operation: bool) ->
     """Recordings of a chart: reads and writes together, or each operation by itself; flushes only
     where the chart has a series for each operation."""
     ids = chart.ids
-    flushes = "each operation" in chart.series
+    others = "each operation" in chart.series
     kept: dict[tuple[str, str], list[Measured]] = {}
     for one in every_operation(run.recordings):
-        if one.test != test or (one.operation == "flush" and not flushes):
+        if one.test != test or (one.operation not in OPERATIONS and not others):
             continue
         if one.recording.startswith(ids):
             key = (one.recording, one.operation if by_operation else "")

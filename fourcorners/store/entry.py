@@ -18,6 +18,7 @@ def entry_of(recording: Recording) -> RecordingEntry:
         partial=recording.interrupted,
         conditions=recording.conditions,
         logged=None if log is None else LoggedIos(ios=len(log), of=log.of, one_in=log.one_in),
+        replayed=recording.replayed,
         failure=recording.failure,
         errors={name: dict(one.errors) for name, one in recording.operations.items() if one.errors}
         or None,

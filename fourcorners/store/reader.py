@@ -112,6 +112,7 @@ class Run:
         return recording.placed(
             label=entry.label or id,
             failure=entry.failure,
+            replayed=entry.replayed,
             logged=entry.logged and functools.partial(self._log, id, entry.logged),
             point=entry.point,
             workload=Workload.from_document(entry.workload),
@@ -146,7 +147,7 @@ class Run:
             of=logged.of,
             one_in=logged.one_in,
             operation=np.array(operation.dictionary.to_pylist(), dtype=np.str_)[operation.indices],
-            **{name: table[name].to_numpy() for name in IO_COLUMNS},
+            **{name: _whole(table[name]) for name in IO_COLUMNS},
         )
 
     def check(self, *, whole: bool = True) -> None:
@@ -350,6 +351,13 @@ class _Parts:
         """The rows of one; none where there are none."""
         slices = self._slices.get((recording, operation))
         return self._table.slice(0, 0) if slices is None else pa.concat_tables(slices)
+
+
+def _whole(column: pa.ChunkedArray) -> npt.NDArray[Any]:
+    """A column of single I/Os; without FUA where an earlier version did not keep it."""
+    whole = column.fill_null(False) if pa.types.is_boolean(column.type) else column
+    values: npt.NDArray[Any] = whole.to_numpy()
+    return values
 
 
 def _first_line(error: Exception) -> str:

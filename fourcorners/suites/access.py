@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fourcorners.documents import changed
 from fourcorners.errors import UserError
 from fourcorners.suites.parameters import (
     CONTENT,
@@ -17,6 +18,7 @@ from fourcorners.suites.parameters import (
     Kind,
     show_percent,
 )
+from fourcorners.suites.replay import read_trace
 from fourcorners.suites.subject import Subject
 from fourcorners.wording import chosen_size
 from fourcorners.workload import CLOSED_LOOP, Stream, partly_random, strided, zoned
@@ -179,10 +181,11 @@ STREAM_KEYS: dict[str, Kind] = {
     ),
     "loops": COUNT,
     "ios-per-worker": COUNT,
+    "trace": Kind("a trace", read_trace, lambda trace: ", ".join(trace.files), {"type": "object"}),
 }
 """What a stream's keys mean; :class:`fourcorners.Stream` has the same by longer names."""
 
-LIMITS = ("stop", "amount-per-worker", "ios-per-worker")
+LIMITS = ("stop", "amount-per-worker", "ios-per-worker", "trace")
 """Keys of which one ends a stream by itself."""
 
 
@@ -220,6 +223,7 @@ def stream_of(chosen: Mapping[str, Any], subject: Subject) -> Stream:
     offset = _within(chosen.get("offset", 0), subject)
     room = max(subject.area_bytes - offset, 0)
     span = min(_within(chosen["span"], subject), room) if "span" in chosen else room
+    trace = chosen.get("trace")
     amount = chosen.get("amount-per-worker")
     if amount is not None:
         amount = (span if amount == EVERYTHING else _within(amount, subject)) * chosen.get(
@@ -251,6 +255,7 @@ def stream_of(chosen: Mapping[str, Any], subject: Subject) -> Stream:
         end_s=chosen.get("stop"),
         ios_per_worker=chosen.get("ios-per-worker"),
         bytes_per_worker=amount,
+        trace=trace and changed(trace, alignment_bytes=subject.request_alignment_bytes),
     )
 
 

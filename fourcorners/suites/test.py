@@ -6,6 +6,7 @@ from typing import Any
 
 from fourcorners.manifest import Chart
 from fourcorners.recording import Recording
+from fourcorners.replayed import TraceDocument
 from fourcorners.suites.steps import (
     WRITES_PER_SECOND,
     WRITTEN_BYTES_PER_SECOND,
@@ -40,12 +41,17 @@ class Measurement:
     @property
     def writes(self) -> bool:
         """Whether anything is written."""
-        return any(stream.read_share < 1 for stream in self.workload.streams)
+        return any(
+            stream.read_share < 1 if stream.trace is None else stream.trace.writes
+            for stream in self.workload.streams
+        )
 
     @property
     def point(self) -> dict[str, Any]:
         """What a plot needs, as a manifest has it: what all streams agree on."""
         streams = self.workload.streams
+        if any(stream.trace is not None for stream in streams):
+            return {"operation": "mixed", "pattern": "recorded", **self.axes}
         point: dict[str, Any] = {
             name: _common(getattr(stream, name) for stream in streams)
             for name in ("operation", "pattern", "block_bytes", "content")
@@ -63,6 +69,9 @@ class Measurement:
     def duration_s(self) -> float:
         """Estimated time on the target's clock."""
         workload = self.workload
+        traces = [stream.trace for stream in workload.streams if stream.trace is not None]
+        if traces:
+            return max(map(_replay_duration_s, traces))
         limits = [] if workload.duration_s is None else [workload.duration_s]
         if workload.volume_bytes is not None:
             limits.append(workload.volume_bytes / WRITTEN_BYTES_PER_SECOND)
@@ -75,6 +84,8 @@ class Measurement:
         the reviews' time writes."""
         workload = self.workload
         streams = workload.streams
+        if any(stream.trace is not None for stream in streams):
+            return sum(one.trace.written_bytes for one in streams if one.trace is not None)
         share = sum(1 - stream.read_share for stream in streams) / len(streams)
         bounds = [] if workload.volume_bytes is None else [workload.volume_bytes * share]
         if workload.ios is not None:
@@ -97,6 +108,11 @@ class Measurement:
             kind = closed if stream.arrival == CLOSED_LOOP else opened
             kind.append((1 - stream.read_share) * rate)
         return min(sum(closed) / max(len(closed), 1) + sum(opened), WRITTEN_BYTES_PER_SECOND)
+
+
+def _replay_duration_s(trace: TraceDocument) -> float:
+    """Estimated time of a replay: of one that waits for no times, by what drives serve."""
+    return trace.ios / WRITES_PER_SECOND if trace.pace == "depth" else trace.length_s
 
 
 def _own_duration_s(stream: Stream) -> float:

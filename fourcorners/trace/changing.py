@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +53,8 @@ def trace_convert(
     """Writes a trace as another file, in the order of time.
 
     Args:
-        file: the trace, of any format that is read; its content tells which.
+        file: the trace, of any format that is read; its content tells which. A run's table of
+            single I/Os (``runs/A/ios/ID.parquet``) is one as well.
         out: the new file.
         format: what the trace is said to be; refused where its content says otherwise.
         to: parquet, csv, fio-iolog, oracle-general or blktrace; by the end of the name of ``out``
@@ -196,6 +199,31 @@ def written_format(out: Path, to: str | None) -> str:
     return chosen
 
 
+def _is_log(path: Path) -> bool:
+    """Whether a file is a table of single I/Os in a run folder."""
+    return path.parent.name == "ios" and (path.parent.parent / "manifest.json").is_file()
+
+
+@contextlib.contextmanager
+def _readable(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """The files, single I/Os of run folders as traces."""
+    if not any(map(_is_log, paths)):
+        yield list(paths)
+        return
+    # Arrow and what reads run folders are loaded for these only.
+    from fourcorners.trace.logged import write_log_as_trace
+
+    with tempfile.TemporaryDirectory() as folder:
+        readable = []
+        for number, path in enumerate(paths):
+            if _is_log(path):
+                readable.append(Path(folder, f"{number}.parquet"))
+                write_log_as_trace(path, readable[-1])
+            else:
+                readable.append(path)
+        yield readable
+
+
 def transformed(
     files: Sequence[Path | str],
     out: Path | str,
@@ -212,7 +240,10 @@ def transformed(
     target = Path(out)
     chosen = written_format(target, to)
     # What is in such a file is no longer known to be ours.
-    with Output(target, replace, is_ours=lambda _: False).replacing() as temporary:
+    with (
+        _readable(paths) as paths,
+        Output(target, replace, is_ours=lambda _: False).replacing() as temporary,
+    ):
         try:
             done = _core.trace_transform(
                 [str(path) for path in paths],

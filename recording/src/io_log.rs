@@ -18,6 +18,8 @@ pub struct LoggedIo {
     pub bytes: u32,
     /// What was done.
     pub operation: Operation,
+    /// The write completes when it is durable (force unit access).
+    pub fua: bool,
     /// 0, or how it failed.
     pub errno: i32,
 }
@@ -142,6 +144,7 @@ mod tests {
             offset_bytes: number * 4096,
             bytes: 4096,
             operation: Operation::Read,
+            fua: false,
             errno: 0,
         }
     }

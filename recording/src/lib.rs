@@ -9,6 +9,7 @@ mod io_log;
 mod latency;
 mod over_time;
 mod recorder;
+mod replayed;
 
 pub use io_log::{IoLog, LoggedIo};
 pub use latency::Latencies;
@@ -16,6 +17,7 @@ pub use over_time::SecondBucket;
 pub use recorder::{
     CpuTime, Offered, OperationRecord, Recorder, Recording, Second, Stages, Totals,
 };
+pub use replayed::{DEPTH_CLASSES, LATE_NS, Minute, Replayed, SIZE_CLASSES};
 
 /// The example in the README compiles.
 #[cfg(doctest)]

@@ -1,7 +1,7 @@
 //! Collects completions while a workload runs.
 
 use crate::over_time::{OverTime, merge};
-use crate::{IoLog, Latencies, SecondBucket};
+use crate::{IoLog, Latencies, Replayed, SecondBucket};
 use fourcorners_workload::Operation;
 use std::collections::BTreeMap;
 
@@ -110,6 +110,8 @@ pub struct Recording {
     pub flash_programmed_bytes: Option<u64>,
     /// Every I/O, or a share of them, where the workload asks for it.
     pub log: Option<IoLog>,
+    /// How a trace was replayed.
+    pub replayed: Option<Box<Replayed>>,
     /// A failure or a request to stop ended the run before its own stop did:
     /// the recording is partial.
     pub interrupted: bool,
@@ -151,6 +153,8 @@ impl Recording {
             merged.generating_ns += part.generating_ns;
             merged.interrupted |= part.interrupted;
             merged.failure = merged.failure.or(part.failure);
+            // A trace is replayed by one worker.
+            merged.replayed = merged.replayed.or(part.replayed);
             match (&mut merged.log, part.log) {
                 (Some(mine), Some(theirs)) => mine.merge(theirs),
                 (mine, theirs) => *mine = mine.take().or(theirs),
@@ -230,7 +234,7 @@ impl Recorder {
 
     /// What was counted so far of reads and writes.
     pub fn totals(&self) -> Totals {
-        let [reads, writes, _] = &self.recording.operations;
+        let [reads, writes, ..] = &self.recording.operations;
         Totals {
             ios: reads.ios + writes.ios,
             bytes: reads.bytes + writes.bytes,

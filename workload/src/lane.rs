@@ -58,6 +58,8 @@ impl Lane {
                 let limits = [
                     workload.stop.ios.map(share),
                     stream.ios_per_worker,
+                    // Its requests come from elsewhere.
+                    stream.trace.is_some().then_some(0),
                     match stream.sizes {
                         None => workload.stop.bytes.map(|b| share(b.div_ceil(block))),
                         Some(_) => None,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What an I/O does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Operation {
     /// Transfer from the target.
     Read,
@@ -12,13 +12,23 @@ pub enum Operation {
     Write,
     /// Everything whose write has completed becomes durable. No transfer.
     Flush,
+    /// The blocks hold nothing any more (TRIM, UNMAP, deallocate). No transfer.
+    Discard,
+    /// The blocks hold zeroes. No transfer.
+    WriteZeroes,
 }
 
 impl Operation {
     /// How many there are.
-    pub const COUNT: usize = 3;
+    pub const COUNT: usize = 5;
     /// All operations, in the order in which tables list them.
-    pub const ALL: [Operation; Self::COUNT] = [Operation::Read, Operation::Write, Operation::Flush];
+    pub const ALL: [Operation; Self::COUNT] = [
+        Operation::Read,
+        Operation::Write,
+        Operation::Flush,
+        Operation::Discard,
+        Operation::WriteZeroes,
+    ];
 
     /// Position in [`Operation::ALL`].
     pub const fn index(self) -> usize {
@@ -31,7 +41,14 @@ impl Operation {
             Operation::Read => "read",
             Operation::Write => "write",
             Operation::Flush => "flush",
+            Operation::Discard => "discard",
+            Operation::WriteZeroes => "write-zeroes",
         }
+    }
+
+    /// Whether data move between host and target.
+    pub const fn transfers(self) -> bool {
+        matches!(self, Operation::Read | Operation::Write)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::skew::{Class, HotCold, Scatter, Zipf};
 use crate::uneven::Zones;
-use crate::{Arrival, Content, Pattern, Sizes};
+use crate::{Arrival, Content, Pattern, Replay, Sizes};
 use serde::{Deserialize, Serialize};
 
 /// Smallest unit a stream may address: one 512-byte sector.
@@ -92,6 +92,11 @@ pub struct Stream {
     /// Bytes that each worker transfers; its last request may pass them.
     #[serde(default)]
     pub bytes_per_worker: Option<u64>,
+    /// The requests are those of a trace, and so are their order and times: of the
+    /// other fields the queue depth, the content and, as the largest transfer, the
+    /// block count.
+    #[serde(default)]
+    pub trace: Option<Replay>,
 }
 
 /// Pauses of a worker: after every `ios` requests it waits until all of them have
@@ -198,7 +203,10 @@ impl Workload {
         }
         let stop = self.stop;
         let ends = |s: &Stream| {
-            s.end_ns.is_some() || s.ios_per_worker.is_some() || s.bytes_per_worker.is_some()
+            s.end_ns.is_some()
+                || s.ios_per_worker.is_some()
+                || s.bytes_per_worker.is_some()
+                || s.trace.is_some()
         };
         if stop.time_ns.is_none()
             && stop.ios.is_none()
@@ -216,6 +224,10 @@ impl Workload {
         let workers: u64 = self.streams.iter().map(|s| u64::from(s.workers)).sum();
         if workers > u64::from(WORKERS_MAX) {
             return reject(format!("{workers} workers are more than the limit of {WORKERS_MAX}"));
+        }
+        let traces = self.streams.iter().filter(|s| s.trace.is_some()).count();
+        if traces > 0 && (self.streams.len() > 1 || workers > 1) {
+            return reject("a trace is replayed alone: by one worker, and beside no other stream");
         }
         for (index, stream) in self.streams.iter().enumerate() {
             stream
@@ -236,7 +248,8 @@ impl Workload {
 
     /// Whether any stream writes.
     pub fn writes(&self) -> bool {
-        self.streams.iter().any(|s| s.read_fraction < 1.0)
+        let of_trace = |s: &Stream| s.trace.as_ref().is_some_and(|trace| trace.writes);
+        self.streams.iter().any(|s| s.read_fraction < 1.0 || of_trace(s))
     }
 }
 
@@ -286,6 +299,7 @@ impl Stream {
             end_ns: None,
             ios_per_worker: None,
             bytes_per_worker: None,
+            trace: None,
         }
     }
 
@@ -399,6 +413,9 @@ impl Stream {
             || self.span_bytes.is_some_and(|s| !s.is_multiple_of(SECTOR_BYTES))
         {
             return reject("offset and span: use multiples of 512 bytes");
+        }
+        if let Some(replay) = &self.trace {
+            return replay.check(capacity_bytes);
         }
         self.pattern.check(alignment)?;
         self.check_course()?;

@@ -4,9 +4,11 @@
 //! behind [`Target`], and one issuing loop drives each of them, so that a
 //! result on one can be compared with a result on another.
 
+mod in_turn;
 mod noop;
 mod virtual_drive;
 
+pub use in_turn::InTurn;
 pub use noop::NoopTarget;
 pub use virtual_drive::VirtualDrive;
 

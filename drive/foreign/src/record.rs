@@ -66,6 +66,8 @@ impl Record {
             Operation::Read => kind::READ,
             Operation::Write => kind::WRITE,
             Operation::Flush => kind::FLUSH,
+            Operation::Discard => kind::TRIM,
+            Operation::WriteZeroes => kind::WRITE_ZEROES,
         };
         Self {
             kind,

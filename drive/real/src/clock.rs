@@ -16,3 +16,7 @@ pub(crate) fn monotonic_ns() -> u64 {
     unsafe { libc::clock_gettime(CLOCK, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
+
+/// The end of a wait for which the clock is watched instead of sleeping: timers wake a
+/// thread tens of microseconds late, and an I/O that is due then is as late.
+pub(crate) const WATCHED_NS: u64 = 80_000;

@@ -3,7 +3,7 @@
 //! faster way where io_uring would hand requests to threads of its own.
 
 use crate::claim::ClaimedFile;
-use crate::clock::monotonic_ns;
+use crate::clock::{WATCHED_NS, monotonic_ns};
 use crate::transfer::Transfer;
 use fourcorners_target::{Completion, TargetError};
 use std::sync::Arc;
@@ -40,7 +40,10 @@ impl Inline {
             Some(completion) => done.push(completion),
             None => {
                 let left_ns = deadline_ns.saturating_sub(monotonic_ns());
-                std::thread::sleep(Duration::from_nanos(left_ns));
+                std::thread::sleep(Duration::from_nanos(left_ns.saturating_sub(WATCHED_NS)));
+                while monotonic_ns() < deadline_ns {
+                    std::hint::spin_loop();
+                }
             }
         }
     }
@@ -95,11 +98,20 @@ impl Threads {
 
     /// See [`fourcorners_target::Target::wait`].
     pub(crate) fn wait(&mut self, deadline_ns: u64, done: &mut Vec<Completion>) {
-        let left = Duration::from_nanos(deadline_ns.saturating_sub(monotonic_ns()));
+        let left_ns = deadline_ns.saturating_sub(monotonic_ns()).saturating_sub(WATCHED_NS);
         let first = done.len();
-        match self.completions.recv_timeout(left) {
+        match self.completions.recv_timeout(Duration::from_nanos(left_ns)) {
             Ok(completion) => done.push(completion),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => loop {
+                if let Ok(completion) = self.completions.try_recv() {
+                    break done.push(completion);
+                }
+                if monotonic_ns() >= deadline_ns {
+                    return;
+                }
+                std::hint::spin_loop();
+            },
         }
         done.extend(self.completions.try_iter());
         done[first..].sort_by_key(|completion| completion.completed_ns);

@@ -235,13 +235,14 @@ impl Target for RealTarget {
         if request.operation == Operation::Read {
             state.held = Held::Used;
         }
+        let moved_bytes = if request.operation.transfers() { request.length_bytes } else { 0 };
         let transfer = Transfer {
             slot,
             operation: request.operation,
             offset_bytes: request.offset_bytes,
             length_bytes: request.length_bytes,
             fua: request.fua,
-            pointer: prepared.buffers.pointer(slot, request.length_bytes),
+            pointer: prepared.buffers.pointer(slot, moved_bytes),
             piece: state.piece,
         };
         match &mut prepared.path {

@@ -14,7 +14,7 @@ pub(crate) struct Transfer {
     pub length_bytes: u32,
     /// A write completes when its data is durable.
     pub fua: bool,
-    /// At least `length_bytes` of the slot's buffer.
+    /// At least [`Transfer::moved_bytes`] of the slot's buffer.
     pub pointer: *mut u8,
     /// The registered piece of memory that the buffer lies in.
     pub piece: u16,
@@ -35,12 +35,19 @@ pub(crate) fn errno_of(result: i64, length_bytes: u32) -> i32 {
 }
 
 impl Transfer {
+    /// Bytes that pass the buffer: none of flushes, discards and write-zeroes.
+    #[inline]
+    pub(crate) fn moved_bytes(&self) -> u32 {
+        if self.operation.transfers() { self.length_bytes } else { 0 }
+    }
+
     /// Carries it out at once, and returns its errno.
     pub(crate) fn carry_out(&self, file: &File) -> i32 {
+        let moved_bytes = self.moved_bytes();
         // SAFETY: the buffer holds so many bytes and is the slot's own until the
         // transfer has been carried out.
-        let buffer =
-            unsafe { std::slice::from_raw_parts_mut(self.pointer, self.length_bytes as usize) };
+        let buffer = unsafe { std::slice::from_raw_parts_mut(self.pointer, moved_bytes as usize) };
+        let range = self.offset_bytes..self.offset_bytes + u64::from(self.length_bytes);
         loop {
             let transferred = match self.operation {
                 Operation::Read => file.read_at(buffer, self.offset_bytes),
@@ -48,11 +55,12 @@ impl Transfer {
                     system::write_durably(file, buffer, self.offset_bytes)
                 }
                 Operation::Write => file.write_at(buffer, self.offset_bytes),
-                // A flush has no length.
                 Operation::Flush => file.sync_data().map(|()| 0),
+                Operation::Discard => system::discard(file, &range).map(|()| 0),
+                Operation::WriteZeroes => system::room::zero(file, &range).map(|()| 0),
             };
             let errno = match transferred {
-                Ok(bytes) => return errno_of(bytes as i64, self.length_bytes),
+                Ok(bytes) => return errno_of(bytes as i64, moved_bytes),
                 Err(error) => error.raw_os_error().unwrap_or(libc::EIO),
             };
             if errno != libc::EINTR {

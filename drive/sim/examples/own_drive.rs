@@ -38,7 +38,7 @@ impl Device for EightDies {
         let service_ns = match request.operation {
             Operation::Read => READ_NS,
             Operation::Write => WRITE_NS,
-            Operation::Flush => 0,
+            _ => 0,
         };
         let end_bytes = request.offset_bytes + u64::from(request.length_bytes);
         let pages = request.offset_bytes / PAGE_BYTES..end_bytes.div_ceil(PAGE_BYTES);

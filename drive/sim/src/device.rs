@@ -27,6 +27,9 @@ impl Overwriting {
     }
 }
 
+/// Why a model meets neither discards nor write-zeroes.
+pub(crate) const UNSERVED: &str = "InTurn makes TRIMs and writes of these";
+
 /// A drive model. It owns its state and its pending events, and is driven from
 /// outside: hand in commands, then step through events in order of time.
 ///
@@ -36,7 +39,7 @@ pub trait Device {
     /// User-accessible bytes.
     fn capacity_bytes(&self) -> u64;
 
-    /// Takes a command from the host at `at_ns`. The device queues it itself
+    /// Takes a command from the host at `at_ns`: a read, a write or a flush. The device queues it itself
     /// when its command queue is full.
     fn submit(&mut self, at_ns: u64, tag: u32, request: &Request);
 

@@ -97,7 +97,7 @@ impl<T: Target> Target for Remembering<'_, T> {
                         Some(stamp) => stamp.write(block),
                         None => block.fill(0),
                     },
-                    Operation::Flush => {}
+                    Operation::Flush | Operation::Discard | Operation::WriteZeroes => {}
                 }
             }
         }

@@ -134,7 +134,7 @@ impl<T: Target> Target for Verified<T> {
                     self.before[start + index] = self.ledger.snapshot(number);
                 }
             }
-            Operation::Flush => self.slots[slot as usize].request = *request,
+            _ => self.slots[slot as usize].request = *request,
         }
         self.inner.submit(slot, request)
     }
@@ -151,7 +151,7 @@ impl<T: Target> Target for Verified<T> {
                     }
                 }
                 Operation::Read if completion.errno == 0 => self.check(completion.slot),
-                Operation::Read | Operation::Flush => {}
+                _ => {}
             }
         }
         Ok(())

@@ -142,7 +142,7 @@ impl Target for Medium {
                     self.buffers[slot as usize][..BLOCK_BYTES].copy_from_slice(&old);
                 }
             }
-            Operation::Flush => {}
+            _ => {}
         }
         done.push(Completion { slot, completed_ns: self.now_ns, errno: 0 });
         Ok(())

@@ -9,6 +9,7 @@ from fourcorners.suites.fio.distributions import pattern_of
 from fourcorners.suites.fio.quantities import amount, by_direction, number, seconds, switch, whole
 from fourcorners.suites.fio.sizes import Sizes, sizes_of
 from fourcorners.suites.fio.told import Extent, ToldOptions
+from fourcorners.suites.replay import replay_table
 
 
 class FioJob(ToldOptions):
@@ -151,6 +152,27 @@ class FioJob(ToldOptions):
         if self.told.get("sync", "0") not in ("0", "none"):
             found["fua"] = True
         return found
+
+    @property
+    def iolog(self) -> str | None:
+        """The trace that it replays."""
+        return self.told.get("read_iolog") or None
+
+    def replay(self) -> dict[str, Any]:
+        """The workload of its trace, as :func:`fourcorners.suites.replay.replay_table` has it: at
+        recorded times, or with ``iodepth`` where it has none, or is not to wait for them."""
+        if self.clones > 1:
+            raise self.error("numjobs and read_iolog exclude each other: a trace is replayed once")
+        scale = self.of("replay_time_scale", lambda text: number(text, 1e9), 100.0)
+        if scale <= 0:
+            raise self.error(f"replay_time_scale={scale:g}: use a percentage above 0")
+        chosen: dict[str, Any] = {"speed": 100 / scale, "content": self._content()}
+        table = replay_table([self.iolog or ""], **chosen)
+        if self.of("replay_no_stall", switch, False) or table["trace"]["length_ns"] == 0:
+            chosen |= {"pace": "depth", "queue_depth": self.depth}
+            table = replay_table([self.iolog or ""], **chosen)
+        self.read_as.append("read_iolog decides what is issued, and the other options do not")
+        return table
 
     def streams(self) -> list[dict[str, Any]]:
         """What each clone issues, without where: one stream, or where reads and writes each have a

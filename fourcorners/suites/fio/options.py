@@ -13,6 +13,7 @@ RUN = (
     *("fsync", "fdatasync", "sync", "buffer_compress_percentage", "dedupe_percentage"),
     *("refill_buffers", "scramble_buffers", "zero_buffers", "buffer_pattern"),
     *("zonemode", "zonesize", "zonerange", "zoneskip", "kb_base", "ioengine", "filename"),
+    *("read_iolog", "replay_no_stall", "replay_time_scale"),
 )
 """Options that decide what is issued."""
 
@@ -26,6 +27,7 @@ _END = "what is outstanding is waited for at the end, and nothing is flushed the
 _ERRORS = "errors are counted, and the first one ends a measurement"
 
 PASSED_OVER = {
+    "replay_redirect": "the target is the one that the command names",
     **dict.fromkeys(
         (
             *("group_reporting", "description", "name", "new_group", "unified_rw_reporting"),
@@ -133,9 +135,9 @@ REFUSED = {
     ),
     **dict.fromkeys(("flow", "flow_watermark", "flow_sleep", "flow_id"), _TIED),
     **dict.fromkeys(("trim_percentage", "trim_backlog", "cpuload", "cpuchunks"), _NOT_BLOCK_IO),
-    "read_iolog": "a recorded trace cannot be replayed from a job file yet",
-    "replay_redirect": "see read_iolog",
-    "replay_no_stall": "see read_iolog",
+    "replay_align": "I/Os of a trace are widened to what the target takes",
+    "replay_scale": "use fourcorners trace fold, which lays a trace onto a smaller drive",
+    "replay_skip": "use fourcorners trace cut, or a file without what is to be left out",
     "bs_is_seq_rand": "sizes belong to reads and writes here, not to sequential and random I/O",
     "bs_unaligned": "requests are multiples of 512 bytes",
     "nrfiles": "a job has one area of the target: write a job for each file",

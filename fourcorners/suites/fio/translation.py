@@ -35,8 +35,11 @@ def suite_document(path: Path) -> dict[str, Any]:
         shown["passed over"] = ", ".join(passed)
     if read_as:
         shown["read as"] = "; ".join(read_as)
+    traces = [table["trace"] for table in tables if "trace" in table]
     reads = any(job.read_share > 0 for job in jobs)
     fill = "fill" if areas.total_bytes is None else f"fill {areas.total_bytes} B"
+    if len(traces) == len(tables):
+        fill = f"fill {max(trace['span_bytes'] for trace in traces)} B"
     test: dict[str, Any] = {
         "name": _plain(path.name.removesuffix(SUFFIX)),
         "title": f"fio job {_plain(path.name)}",
@@ -108,6 +111,12 @@ class _Areas:
 
 
 def _workload(group: Sequence[FioJob], areas: _Areas) -> dict[str, Any]:
+    if any(job.iolog for job in group):
+        if len(group) > 1:
+            raise group[0].error("a trace is replayed alone: write stonewall before and after it")
+        replay = {"name": "", **group[0].replay()}
+        del replay["shown"]
+        return replay
     ramps = {job.ramp_s for job in group}
     if len(ramps) > 1:
         raise group[0].error("jobs that run together have different ramp_time: give all the same")

@@ -12,6 +12,7 @@ pub(crate) mod room;
 use crate::uses::Uses;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -39,6 +40,11 @@ pub(crate) fn write_durably(file: &File, bytes: &[u8], offset_bytes: u64) -> io:
     let written = file.write_at(bytes, offset_bytes)?;
     file.sync_data()?;
     Ok(written)
+}
+
+/// A file gives its room back.
+pub(crate) fn discard(file: &File, part: &Range<u64>) -> io::Result<()> {
+    room::free(file, part)
 }
 
 /// None are looked for: what is written is a file that was named, or one of our own.

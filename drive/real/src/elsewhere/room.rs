@@ -16,6 +16,12 @@ pub(crate) fn free(_file: &File, _part: &Range<u64>) -> io::Result<()> {
     Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP))
 }
 
+/// # Errors
+/// Always.
+pub(crate) fn zero(_file: &File, _part: &Range<u64>) -> io::Result<()> {
+    Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP))
+}
+
 /// Not told: there is nothing beside holes.
 pub(crate) fn any_unwritten(_file: &File) -> bool {
     false

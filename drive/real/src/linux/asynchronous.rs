@@ -45,7 +45,10 @@ impl Asynchronous {
             Some(Namespace { file, commands, .. }) => {
                 Self::Nvme(Ring::new(slots, file, buffers, engine, *commands)?)
             }
-            None => Self::Files(Ring::new(slots, file, buffers, engine, FileOperations)?),
+            None => {
+                let operations = FileOperations { is_device: super::is_device(file) };
+                Self::Files(Ring::new(slots, file, buffers, engine, operations)?)
+            }
         })
     }
 

@@ -29,7 +29,9 @@ pub(crate) use signature::found as signatures;
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileTypeExt;
 
 /// Errors that say that there is no device or no medium.
 pub(crate) const NO_DEVICE: &[i32] = &[libc::ENXIO, libc::ENODEV, libc::ENOMEDIUM];
@@ -45,6 +47,16 @@ pub(crate) fn write_durably(file: &File, bytes: &[u8], offset_bytes: u64) -> io:
     // SAFETY: the vector is `bytes`, which the call only reads.
     let written = unsafe { libc::pwritev2(file.as_raw_fd(), &vector, 1, offset, libc::RWF_DSYNC) };
     if written < 0 { Err(io::Error::last_os_error()) } else { Ok(written as usize) }
+}
+
+/// Tells what is below that a part of a file or device is needed no more.
+pub(crate) fn discard(file: &File, part: &Range<u64>) -> io::Result<()> {
+    if is_device(file) { device::discard(file, part) } else { room::free(file, part) }
+}
+
+/// Whether a file is a block device.
+pub(crate) fn is_device(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.file_type().is_block_device())
 }
 
 /// From linux/fs.h: `_IOR('v', 1, long)`.

@@ -110,18 +110,21 @@ pub(crate) struct NvmeCommands {
 }
 
 impl NvmeCommands {
-    fn command(&self, transfer: &Transfer) -> [u8; ROOM_BYTES] {
+    fn command(&self, transfer: &Transfer) -> Option<[u8; ROOM_BYTES]> {
         let opcode = match transfer.operation {
             Operation::Read => READ,
             Operation::Write => WRITE,
-            Operation::Flush => return command(FLUSH, self.number, 0, 0, [0; 3]),
+            Operation::Flush => return Some(command(FLUSH, self.number, 0, 0, [0; 3])),
+            // Dataset management has its ranges as data, and write-zeroes limits of its own.
+            Operation::Discard | Operation::WriteZeroes => return None,
         };
         let first = transfer.offset_bytes >> self.block_shift;
         // Counted from 0.
         let blocks = (transfer.length_bytes >> self.block_shift) - 1;
         let flags = if transfer.fua { FORCE_UNIT_ACCESS } else { 0 };
         let words = [first as u32, (first >> 32) as u32, blocks | flags];
-        command(opcode, self.number, transfer.pointer as u64, transfer.length_bytes, words)
+        let pointer = transfer.pointer as u64;
+        Some(command(opcode, self.number, pointer, transfer.length_bytes, words))
     }
 }
 
@@ -130,13 +133,13 @@ impl Protocol for NvmeCommands {
     type Posted = cqueue::Entry32;
 
     #[inline]
-    fn entry(&self, transfer: &Transfer, registered_buffers: bool) -> squeue::Entry128 {
+    fn entry(&self, transfer: &Transfer, registered_buffers: bool) -> Option<squeue::Entry128> {
         // A flush has no data.
         let has_data = transfer.operation != Operation::Flush;
-        opcode::UringCmd80::new(FILE, URING_IO)
-            .cmd(self.command(transfer))
-            .buf_index((registered_buffers && has_data).then_some(transfer.piece))
-            .build()
+        let command = opcode::UringCmd80::new(FILE, URING_IO)
+            .cmd(self.command(transfer)?)
+            .buf_index((registered_buffers && has_data).then_some(transfer.piece));
+        Some(command.build())
     }
 
     /// A result above 0 is the drive's status: what it says is an error of the
@@ -248,7 +251,7 @@ mod tests {
     /// Bytes of a command other than 0, with their places.
     fn set_bytes(operation: Operation) -> Vec<(usize, u8)> {
         let commands = NvmeCommands { number: 0x0A0B, block_shift: 9 };
-        let bytes = commands.command(&transfer(operation));
+        let bytes = commands.command(&transfer(operation)).unwrap();
         (0..ROOM_BYTES).map(|place| (place, bytes[place])).filter(|&(_, byte)| byte != 0).collect()
     }
 

@@ -2,7 +2,7 @@
 
 use super::queues::Queues;
 use crate::buffers::Buffers;
-use crate::clock::monotonic_ns;
+use crate::clock::{WATCHED_NS, monotonic_ns};
 use crate::engine::Engine;
 use crate::transfer::Transfer;
 use crate::unavailable::Unavailable;
@@ -34,8 +34,9 @@ pub(crate) trait Protocol {
     type Entry: squeue::EntryMarker + 'static;
     type Posted: cqueue::EntryMarker + 'static;
 
-    /// A transfer on [`FILE`], with its piece of registered memory or without.
-    fn entry(&self, transfer: &Transfer, registered_buffers: bool) -> Self::Entry;
+    /// A transfer on [`FILE`], with its piece of registered memory or without; `None`
+    /// where there is no such operation.
+    fn entry(&self, transfer: &Transfer, registered_buffers: bool) -> Option<Self::Entry>;
 
     /// 0 or the errno of a transfer of `length_bytes` that ended with `result`.
     fn errno(result: i32, length_bytes: u32) -> i32;
@@ -142,8 +143,12 @@ impl<P: Protocol> Ring<P> {
     /// Takes a transfer and returns its submission time.
     #[inline]
     pub(crate) fn submit(&mut self, transfer: &Transfer) -> u64 {
-        self.expected_bytes[transfer.slot as usize] = transfer.length_bytes;
-        let mut entry = self.protocol.entry(transfer, self.registered_buffers);
+        self.expected_bytes[transfer.slot as usize] = transfer.moved_bytes();
+        let Some(mut entry) = self.protocol.entry(transfer, self.registered_buffers) else {
+            let (slot, completed_ns, errno) = (transfer.slot, self.now_ns(), libc::EOPNOTSUPP);
+            self.ready.push(Completion { slot, completed_ns, errno });
+            return completed_ns;
+        };
         entry.set_user_data(u64::from(transfer.slot));
         // SAFETY: the buffer holds the length, as `Buffers::pointer` asserts, and
         // stays until the request has completed (see `RealTarget::release`).
@@ -244,12 +249,35 @@ impl<P: Protocol> Ring<P> {
             // never at the price of requests that wait to be submitted.
             self.queues.completion.sync();
             if self.queued > 0 || self.queues.completion.is_empty() {
-                self.enter(deadline_ns)?;
+                if !self.io_poll && self.now_ns().saturating_add(WATCHED_NS) >= deadline_ns {
+                    self.watch(deadline_ns);
+                } else {
+                    self.enter(deadline_ns - WATCHED_NS.min(deadline_ns))?;
+                }
             }
             self.reap(done);
             if done.len() > before || self.now_ns() >= deadline_ns {
                 return Ok(());
             }
+        }
+    }
+
+    /// Passes what is queued to the kernel, and looks for completions without a
+    /// sleep until `deadline_ns`.
+    fn watch(&mut self, deadline_ns: u64) {
+        if self.queued > 0 {
+            self.pass_on();
+        }
+        while self.ready.is_empty() && self.now_ns() < deadline_ns {
+            self.queues.completion.sync();
+            if !self.queues.completion.is_empty() {
+                return;
+            }
+            if self.queues.submission.taskrun() {
+                let _ = self.queues.submitter.submit();
+                self.reap_ready();
+            }
+            std::hint::spin_loop();
         }
     }
 

@@ -19,8 +19,21 @@ pub(crate) fn allocate(file: &File, part: &Range<u64>) -> std::io::Result<()> {
 /// # Errors
 /// `EOPNOTSUPP` where the file system cannot.
 pub(crate) fn free(file: &File, part: &Range<u64>) -> std::io::Result<()> {
-    fallocate(file, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, part)
+    fallocate(file, FREE, part)
 }
+
+/// Has a part of a file or device read as zeroes, its room allocated.
+///
+/// # Errors
+/// `EOPNOTSUPP` where the file system or the device cannot.
+pub(crate) fn zero(file: &File, part: &Range<u64>) -> std::io::Result<()> {
+    fallocate(file, ZERO, part)
+}
+
+/// How a part is asked to be given back.
+pub(crate) const FREE: libc::c_int = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+/// How a part is asked to be zeroed.
+pub(crate) const ZERO: libc::c_int = libc::FALLOC_FL_ZERO_RANGE | libc::FALLOC_FL_KEEP_SIZE;
 
 fn fallocate(file: &File, mode: libc::c_int, part: &Range<u64>) -> std::io::Result<()> {
     let (offset, count) = (part.start as libc::off_t, (part.end - part.start) as libc::off_t);

@@ -20,6 +20,7 @@ mod truths;
 pub use specification::Specification;
 
 use crate::Device;
+use crate::device::UNSERVED;
 use crate::event::NEVER_NS;
 use crate::host_interface::{ByTag, HostInterface};
 use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
@@ -96,7 +97,7 @@ impl BlockMapped {
         let request = self.commands[tag];
         let overhead_ns = match request.operation {
             Operation::Read => self.read_overhead_ns,
-            Operation::Write | Operation::Flush => self.write_overhead_ns,
+            _ => self.write_overhead_ns,
         };
         let begin_ns = self.interface.take_up(at_ns, overhead_ns);
         let end_ns = match request.operation {
@@ -106,6 +107,7 @@ impl BlockMapped {
                 if request.fua { self.flush(arrived_ns) } else { arrived_ns }
             }
             Operation::Flush => self.flush(begin_ns),
+            Operation::Discard | Operation::WriteZeroes => unreachable!("{UNSERVED}"),
         };
         self.serving = Some((end_ns, tag));
     }

@@ -24,6 +24,7 @@ pub use specification::Specification;
 
 use crate::Device;
 use crate::blueprint::Blueprint;
+use crate::device::UNSERVED;
 use crate::event::{EventQueue, Kinds};
 use crate::host_interface::{ByTag, HostInterface};
 use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
@@ -140,7 +141,7 @@ impl LogBlock {
     fn admit(&mut self, arrival_ns: u64, tag: u32) {
         let overhead_ns = match self.commands[tag].request.operation {
             Operation::Read => self.read_overhead_ns,
-            Operation::Write | Operation::Flush => self.write_overhead_ns,
+            _ => self.write_overhead_ns,
         };
         let taken_up_ns = self.interface.take_up(arrival_ns, overhead_ns);
         self.events.push(taken_up_ns, Event::Admitted(tag));
@@ -346,6 +347,7 @@ impl Device for LogBlock {
                     self.flushes.push(tag);
                     self.flush(now_ns, done);
                 }
+                Operation::Discard | Operation::WriteZeroes => unreachable!("{UNSERVED}"),
             },
             Event::Die(die) => {
                 let (ended, next_ns) = self.flash.event(now_ns, die);

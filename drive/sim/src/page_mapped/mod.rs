@@ -39,7 +39,7 @@ mod writes;
 pub use specification::Specification;
 
 use crate::blueprint::Blueprint;
-use crate::device::{Device, Overwriting};
+use crate::device::{Device, Overwriting, UNSERVED};
 use crate::event::{EventQueue, Kinds};
 use crate::host_interface::{ByTag, HostInterface};
 use crate::validity::{Checked, Clock};
@@ -245,7 +245,7 @@ impl PageMapped {
             Operation::Write if self.modify_overhead_ns > 0 => {
                 self.write_overhead_ns + self.modify_overhead_ns * self.units_to_modify(tag)
             }
-            Operation::Write | Operation::Flush => self.write_overhead_ns,
+            _ => self.write_overhead_ns,
         };
         let taken_up_ns = match self.upkeep {
             None => self.interface.take_up(arrival_ns, overhead_ns),
@@ -378,6 +378,7 @@ impl Device for PageMapped {
                 Operation::Read => self.start_read(now_ns, tag),
                 Operation::Write => self.admitted_write(now_ns, tag, done),
                 Operation::Flush => self.start_flush(now_ns, tag, done),
+                Operation::Discard | Operation::WriteZeroes => unreachable!("{UNSERVED}"),
             },
             Event::Arrived(tag) => self.arrived(now_ns, tag, done),
             Event::Processed => self.processed(now_ns, done),

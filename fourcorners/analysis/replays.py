@@ -1,0 +1,272 @@
+"""Findings about the replay of a trace: ``replay``, ``replay_timing``, ``replay_latency``,
+``replay_wear`` and ``replay_endurance``.
+
+What the reviews gave of their traces: data rate, busy time, shares of I/Os by size and queue depth,
+average and worst access time, and all of it by the minute (``detail["minutes"]``); how far issue
+was off its time; latencies against the recorded ones; what it did to the drive's flash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from fourcorners.analysis.source import RunData
+from fourcorners.finding import Finding, worded
+from fourcorners.recording import Recording
+from fourcorners.replayed import Replayed
+from fourcorners.sentences import Said, say
+
+MINUTE_S = 60
+DAY_S = 86_400
+YEAR_S = 365.25 * DAY_S
+
+BEHIND_SHARE_MIN = 0.5
+"""Of the mean delay, from which the drive and not the issuing is what made I/Os late."""
+
+
+def find(run: RunData) -> list[Finding]:
+    """The findings, of the first recording of a replay; none without one."""
+    for recording in run.recordings:
+        if recording.replayed is not None and recording.operations:
+            return list(_findings(recording, recording.replayed))
+    return []
+
+
+def _findings(recording: Recording, replayed: Replayed) -> Iterator[Finding]:
+    minutes = _minutes(recording, replayed)
+    yield _replay(recording, replayed, minutes)
+    if replayed.off_time_p99_s is not None:
+        yield _timing(recording, replayed)
+    for finding in (_latency(recording), _wear(recording, minutes), _endurance(recording)):
+        if finding is not None:
+            yield finding
+
+
+def _replay(recording: Recording, replayed: Replayed, minutes: list[dict[str, Any]]) -> Finding:
+    transfers = list(recording.transfers.values()) or list(recording.operations.values())
+    ios = sum(one.ios for one in transfers)
+    mean_s = sum((one.latency_mean_s or 0.0) * one.ios for one in transfers) / max(ios, 1)
+    busy = min(replayed.busy_s / recording.elapsed_s, 1.0) if recording.elapsed_s else 0.0
+    sizes = [
+        sum(counts)
+        for counts in zip(
+            *(counts for name, counts in replayed.sizes.items() if name != "flush"), strict=True
+        )
+    ]
+    return worded(
+        "replay",
+        "Replay of a trace",
+        "measured",
+        say(
+            "replay.measured",
+            ios=replayed.ios,
+            elapsed=_time(recording.elapsed_s),
+            recorded=_time(recording.point.get("recorded_s", 0.0)),
+            bytes_per_second=recording.bytes_per_second,
+            access_mean_s=mean_s,
+            access_max_s=max((one.latency_max_s or 0.0) for one in transfers),
+            busy=busy,
+            sizes=_sizes(sizes),
+            depths=_depths(replayed.depths),
+        ),
+        value=mean_s,
+        unit="s",
+        evidence=[recording.id],
+        detail={
+            "busy_share": busy,
+            "sizes": replayed.sizes,
+            "depths": replayed.depths,
+            "minutes": minutes,
+        },
+    )
+
+
+def _time(seconds: float) -> Said:
+    return say("replay.short" if seconds < MINUTE_S else "replay.long", seconds=seconds)
+
+
+def _shares(counts: Sequence[int]) -> Iterator[tuple[int, float]]:
+    total = sum(counts)
+    for number, count in enumerate(counts):
+        if count:
+            yield number, count / total
+
+
+def _sizes(counts: Sequence[int]) -> list[Said]:
+    return [
+        say("replay.smallest", share=share, high=512)
+        if number == 0
+        else say("replay.size", share=share, low=512 << (number - 1), high=512 << number)
+        for number, share in _shares(counts)
+    ]
+
+
+def _depths(counts: Sequence[int]) -> list[Said]:
+    return [
+        say("replay.one_depth", share=share, low=number + 1)
+        if number < 2
+        else say("replay.depth", share=share, low=(1 << (number - 1)) + 1, high=1 << number)
+        for number, share in _shares(counts)
+    ]
+
+
+def _minutes(recording: Recording, replayed: Replayed) -> list[dict[str, Any]]:
+    """What completed in each minute; ``None`` for access times of one without completions."""
+    transfers = recording.transfers
+    found: list[dict[str, Any]] = []
+    programmed_before = 0
+    for number, minute in enumerate(replayed.minutes):
+        seconds = slice(number * MINUTE_S, (number + 1) * MINUTE_S)
+        ios, moved, written, waited_s, worst_s = 0, 0, 0, 0.0, 0.0
+        for name, one in transfers.items():
+            counts = one.second_ios[seconds]
+            ios += int(counts.sum())
+            moved += int(one.second_bytes[seconds].sum())
+            if name == "write":
+                written += int(one.second_bytes[seconds].sum())
+            waited_s += float(np.nansum(one.second_latency_mean_s[seconds] * counts))
+            worst_s = max(worst_s, float(np.nanmax([0.0, *one.second_latency_max_s[seconds]])))
+        lasted_s = min(recording.elapsed_s - number * MINUTE_S, MINUTE_S)
+        programmed = minute.flash_programmed_bytes
+        told = programmed is not None and written > 0
+        found.append(
+            {
+                "ios": ios,
+                "bytes_per_second": moved / lasted_s if lasted_s > 0 else 0.0,
+                "access_mean_s": waited_s / ios if ios else None,
+                "access_max_s": worst_s if ios else None,
+                "busy_share": min(minute.busy_s / lasted_s, 1.0) if lasted_s > 0 else 0.0,
+                "written_bytes": written,
+                "write_amplification": ((programmed or 0) - programmed_before) / written
+                if told
+                else None,
+            }
+        )
+        programmed_before = programmed or programmed_before
+    return found
+
+
+def _timing(recording: Recording, replayed: Replayed) -> Finding:
+    late = replayed.late_ios / max(replayed.ios, 1)
+    stages = {
+        stage: sum(
+            (one.stage_mean_s(stage) or 0.0) * one.ios for one in recording.operations.values()
+        )
+        for stage in ("queue", "lateness")
+    }
+    delay_s = sum(stages.values())
+    waited = stages["queue"] / delay_s if delay_s else 0.0
+    return worded(
+        "replay_timing",
+        "How far issue was off its time",
+        "measured",
+        say(
+            "replay_timing.measured",
+            p50_s=replayed.off_time_p50_s,
+            p99_s=replayed.off_time_p99_s,
+            max_s=replayed.off_time_max_s,
+            late=late,
+            late_s=replayed.late_s,
+            behind=[say("replay_timing.behind", waited=waited)]
+            if late and waited >= BEHIND_SHARE_MIN
+            else [],
+        ),
+        value=replayed.off_time_p99_s,
+        unit="s",
+        evidence=[recording.id],
+        detail={
+            "p50_s": replayed.off_time_p50_s,
+            "max_s": replayed.off_time_max_s,
+            "late_share": late,
+            "waited_share": waited,
+        },
+    )
+
+
+def _latency(recording: Recording) -> Finding | None:
+    rows: list[dict[str, Any]] = []
+    for name, one in recording.operations.items():
+        recorded = {
+            key: recording.point.get(f"recorded_{name}_{key}_s")
+            for key in ("mean", "p50", "p90", "p99", "p999", "max")
+        }
+        if recorded["p50"] is not None and one.ios:
+            here = {
+                "p50": one.latency_percentile_s(50),
+                "p90": one.latency_percentile_s(90),
+                "p99": one.latency_percentile_s(99),
+                "p999": one.latency_percentile_s(99.9),
+                "mean": one.latency_mean_s,
+                "max": one.latency_max_s,
+            }
+            rows.append({"operation": name, "recorded_s": recorded, "replayed_s": here})
+    said = [
+        say(
+            "replay_latency.operation",
+            operation=row["operation"],
+            p50_s=row["replayed_s"]["p50"],
+            p99_s=row["replayed_s"]["p99"],
+            recorded_p50_s=row["recorded_s"]["p50"],
+            recorded_p99_s=row["recorded_s"]["p99"],
+        )
+        for row in rows
+        if row["operation"] in recording.transfers
+    ]
+    if not said:
+        return None
+    return worded(
+        "replay_latency",
+        "Latencies against the recorded ones",
+        "measured",
+        say("replay_latency.measured", operations=said),
+        evidence=[recording.id],
+        detail={"operations": rows},
+    )
+
+
+def _wear(recording: Recording, minutes: list[dict[str, Any]]) -> Finding | None:
+    amplification = recording.write_amplification
+    if amplification is None:
+        return None
+    told = [one["write_amplification"] for one in minutes if one["write_amplification"] is not None]
+    ends = [say("replay_wear.ends", first=told[0], last=told[-1])] if len(told) > 1 else []
+    return worded(
+        "replay_wear",
+        "What the trace does to the flash",
+        "measured",
+        say("replay_wear.measured", amplification=amplification, ends=ends),
+        value=amplification,
+        unit="1",
+        evidence=[recording.id],
+        detail={
+            "flash_programmed_bytes": recording.flash_programmed_bytes,
+            "by_minute": told,
+        },
+    )
+
+
+def _endurance(recording: Recording) -> Finding | None:
+    endurance = recording.point.get("endurance_bytes")
+    recorded_s = recording.point.get("recorded_s")
+    write = recording.operations.get("write")
+    if endurance is None or not recorded_s or write is None or not write.bytes:
+        return None
+    per_s = write.bytes / recorded_s
+    return worded(
+        "replay_endurance",
+        "Endurance under this load",
+        "measured",
+        say(
+            "replay_endurance.measured",
+            per_day=per_s * DAY_S,
+            endurance=endurance,
+            years=endurance / per_s / YEAR_S,
+        ),
+        value=endurance / per_s / YEAR_S,
+        unit="years",
+        evidence=[recording.id],
+        detail={"endurance_bytes": endurance, "written_bytes_per_s": per_s},
+    )
