@@ -19,6 +19,7 @@ from fourcorners.recording import Recording
 from fourcorners.replayed import Replayed
 from fourcorners.sentences import Said, say
 
+# By definition; a year of the Julian calendar.
 MINUTE_S = 60
 DAY_S = 86_400
 YEAR_S = 365.25 * DAY_S

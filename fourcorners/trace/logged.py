@@ -19,6 +19,22 @@ _SCHEMA_VERSION = 1
 """Of our traces (docs/traces.md)."""
 
 
+_COLUMNS = pa.schema(
+    [
+        pa.field("time_ns", pa.int64(), nullable=False),
+        pa.field("operation", pa.string(), nullable=False),
+        pa.field("fua", pa.bool_(), nullable=False),
+        pa.field("offset_bytes", pa.int64(), nullable=False),
+        pa.field("length_bytes", pa.int64(), nullable=False),
+        pa.field("volume", pa.uint32(), nullable=False),
+        pa.field("latency_ns", pa.int64()),
+        pa.field("queue", pa.uint32()),
+        pa.field("process", pa.uint32()),
+        pa.field("stream", pa.uint32()),
+    ]
+)
+
+
 def write_log_as_trace(path: Path, out: Path) -> None:
     """Writes the single I/Os of a recording as a trace of ours, in the order of their issue, with
     latencies from issue to completion; without those that failed.
@@ -48,18 +64,17 @@ def write_log_as_trace(path: Path, out: Path) -> None:
     )
     unknown = pa.nulls(count, pa.uint32())
     table = pa.table(
-        {
-            "time_ns": log.submitted_ns - start_ns,
-            "operation": pa.array(log.operation.tolist(), pa.string()),
-            "fua": log.fua,
-            "offset_bytes": log.offset_bytes,
-            "length_bytes": log.bytes,
-            "volume": pa.array(np.zeros(count, np.uint32)),
-            "latency_ns": log.completed_ns - log.submitted_ns,
-            "queue": unknown,
-            "process": unknown,
-            "stream": unknown,
-        }
+        [
+            log.submitted_ns - start_ns,
+            pa.array(log.operation.tolist(), pa.string()),
+            log.fua,
+            log.offset_bytes,
+            log.bytes,
+            pa.array(np.zeros(count, np.uint32)),
+            log.completed_ns - log.submitted_ns,
+            *(unknown, unknown, unknown),
+        ],
+        schema=_COLUMNS,
     )
     told = {"fourcorners.trace": json.dumps(plain(header))}
     pq.write_table(table.replace_schema_metadata(told), out, compression="zstd")

@@ -35,11 +35,18 @@ pub struct OperationRecord {
     /// Where the time of I/Os at a given rate went; `None` when there were none.
     pub stages: Option<Box<Stages>>,
     /// One entry per second from the start of measuring; the last may cover
-    /// less than a second.
+    /// less than a second. Empty of an operation that did not occur.
     pub seconds: Vec<Second>,
     /// Latencies of every second, in order of second and latency; only what
     /// holds something.
     pub latency_over_time: Vec<SecondBucket>,
+}
+
+impl OperationRecord {
+    /// Whether there was an I/O, if only one that failed.
+    fn occurred(&self) -> bool {
+        self.ios > 0 || !self.errors.is_empty()
+    }
 }
 
 /// The parts of the latencies of I/Os at a given rate. In a closed loop there is
@@ -161,7 +168,7 @@ impl Recording {
             }
         }
         let seconds = merged.operations.iter().map(|o| o.seconds.len()).max().unwrap_or(0);
-        for operation in &mut merged.operations {
+        for operation in merged.operations.iter_mut().filter(|one| one.occurred()) {
             operation.seconds.resize(seconds, Second::default());
         }
         merged
@@ -284,13 +291,15 @@ impl Recorder {
         self.close_second();
         let second = (now_ns - self.start_ns) / NANOSECONDS_PER_SECOND;
         self.second_end_ns = self.start_ns + (second + 1) * NANOSECONDS_PER_SECOND;
-        for operation in &mut self.recording.operations {
-            operation.seconds.resize(second as usize, Second::default());
-        }
     }
 
     fn close_second(&mut self) {
+        let number = (self.second_end_ns - self.start_ns) / NANOSECONDS_PER_SECOND - 1;
         for (index, record) in self.recording.operations.iter_mut().enumerate() {
+            if !record.occurred() {
+                continue;
+            }
+            record.seconds.resize(number as usize, Second::default());
             let before = &mut self.at_second_start[index];
             let latency_sum_ns = record.latencies.sum_ns();
             if record.ios > before.ios {
@@ -336,7 +345,7 @@ mod tests {
         let per_second: Vec<u64> = writes.seconds.iter().map(|s| s.ios).collect();
         assert_eq!(per_second, [2, 0, 0, 0, 1]);
         assert_eq!(per_second.iter().sum::<u64>(), writes.ios);
-        assert_eq!(recording.operations[0].seconds.len(), 5);
+        assert!(recording.operations[0].seconds.is_empty());
         let by_bucket: Vec<(u32, u32)> =
             writes.latency_over_time.iter().map(|entry| (entry.second, entry.count)).collect();
         assert_eq!(by_bucket, [(0, 2), (4, 1)]);
@@ -360,7 +369,7 @@ mod tests {
         assert_eq!(reads.errors, BTreeMap::from([(5, 2)]));
         assert_eq!(reads.latencies.max_ns(), Some(9 * MS));
         assert_eq!(reads.seconds.iter().map(|s| s.ios).collect::<Vec<_>>(), [1, 1]);
-        assert_eq!(merged.operations[1].seconds.len(), 2);
+        assert!(merged.operations[1].seconds.is_empty());
         assert_eq!(reads.latency_over_time.iter().map(|e| e.second).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(merged.outstanding_integral_ns, u128::from(12 * MS));
     }

@@ -35,7 +35,7 @@ fn the_kernel_counts_what_was_recorded() {
         let recording = execute_parallel(&mixed, 64 * MIB, open, &Default::default()).unwrap();
         let after = device_bytes(&disk.device).unwrap();
         assert_eq!(recording.errors(), 0);
-        let [reads, writes, _] = &recording.operations;
+        let [reads, writes, ..] = &recording.operations;
         assert_eq!(
             (reads.bytes, writes.bytes),
             (after.0 - before.0, after.1 - before.1),

@@ -20,7 +20,7 @@ fn requests_are_served_by_synchronous_calls_and_a_note_says_so() {
         both.streams[0].flush_every_writes = Some(4);
         both.streams[0].fua = queue_depth == 1;
         let recording = execute(&both, &mut file.target(1), &Progress::default()).unwrap();
-        let [reads, writes, flushes] = &recording.operations;
+        let [reads, writes, flushes, ..] = &recording.operations;
         assert_eq!((reads.ios + writes.ios, recording.errors()), (500, 0));
         assert!(flushes.ios > 0);
     }

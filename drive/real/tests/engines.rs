@@ -32,7 +32,7 @@ fn every_engine_completes_every_request() {
         let file = with(folder.own_file("test", 16 * MIB), engine);
         for queue_depth in [1, 32] {
             let recording = run(&file, 0.9, queue_depth, 500);
-            let [reads, writes, _] = &recording.operations;
+            let [reads, writes, ..] = &recording.operations;
             assert_eq!((reads.ios + writes.ios, recording.errors()), (500, 0), "{engine}");
             let per_second: u64 = reads.seconds.iter().map(|second| second.ios).sum();
             assert_eq!(per_second, reads.ios, "{engine}");
@@ -43,7 +43,7 @@ fn every_engine_completes_every_request() {
         both.streams[0].flush_every_writes = Some(4);
         let open = || Ok(file.target(1));
         let recording = execute_parallel(&both, 16 * MIB, open, &Default::default()).unwrap();
-        let [reads, writes, flushes] = &recording.operations;
+        let [reads, writes, flushes, ..] = &recording.operations;
         assert_eq!((reads.ios + writes.ios, recording.errors()), (500, 0), "{engine}");
         assert!(flushes.ios > 0, "{engine}");
     }

@@ -150,7 +150,7 @@ fn the_issuing_loop_counts_every_io_at_every_depth_and_size() {
                 &Progress::default(),
             )
             .unwrap();
-            let [reads, writes, _] = &recording.operations;
+            let [reads, writes, ..] = &recording.operations;
             assert_eq!((reads.ios + writes.ios, recording.errors()), (count, 0));
             assert_eq!(reads.bytes, reads.ios * u64::from(block_bytes));
         }
@@ -179,7 +179,7 @@ fn several_workers_share_one_file() {
     four.streams[0].workers = 4;
     let open = || Ok(file.target(1));
     let recording = execute_parallel(&four, 16 * MIB, open, &Default::default()).unwrap();
-    let [reads, writes, _] = &recording.operations;
+    let [reads, writes, ..] = &recording.operations;
     assert_eq!((reads.ios + writes.ios, recording.errors()), (4000, 0));
 }
 

@@ -314,7 +314,7 @@ fn reads_among_writes(drive: &mut SimulatedDrive) -> (f64, f64) {
     mixed.ramp_ns = SECOND_NS;
     mixed.stop.time_ns = Some(5 * SECOND_NS);
     let recording = run(drive, &mixed);
-    let [reads, writes, _] = &recording.operations;
+    let [reads, writes, ..] = &recording.operations;
     (
         reads.latencies.max_ns().unwrap() as f64 * 1e-6,
         writes.bytes as f64 / 1e6 / (recording.elapsed_ns as f64 * 1e-9),

@@ -396,7 +396,7 @@ fn step(dice: &mut Dice, what: &str, drives: &mut [SimulatedDrive; 2]) -> u64 {
             let recordings = drives.each_mut().map(|drive| run(drive, &workload));
             let [first, second] = &recordings;
             let asked = workload.stop.ios.expect("it is set");
-            let [reads, writes, _] = &first.operations;
+            let [reads, writes, ..] = &first.operations;
             let done = reads.ios + writes.ios;
             assert_eq!(done, asked, "every command completes once: {workload:?}");
             assert!(first.operations.iter().all(|o| o.errors.is_empty()), "{workload:?}");
