@@ -38,8 +38,6 @@ _DEPTH = 256
 """Most that a stream has outstanding: it issues when the trace did, as far as that goes."""
 _ENDLESS_IOS = 4096
 """A run of more is one that goes on through the span."""
-_FRESH_SHARE = 0.9
-"""Of the places that are accessed for the first time: beyond it skew cannot be told."""
 _BURST_GAP = 0.25
 """Of the mean gap: what comes closer belongs to a burst. Of arrivals at random 22 % do, so that a
 burst has 1.28 of them in the mean."""
@@ -259,13 +257,9 @@ def _stream(
         places = volumes * (1 << 44) + offsets // alignment
         _, counts = np.unique(places, return_counts=True)
         room = max(int(offsets.max()) // alignment + 1, len(counts))
-        if len(counts) > _FRESH_SHARE * len(offsets):
-            # Hardly anything comes again, as below a cache: what is covered is what there is.
-            pattern, span = "random", _covered(volumes, offsets, lengths)
-        else:
-            exponent, count_of_places = fitted_zipf(counts, room)
-            pattern = "random" if exponent == 0 else f"zipf:{exponent:g}"
-            span = count_of_places * alignment
+        exponent, count_of_places = fitted_zipf(counts, room)
+        pattern = "random" if exponent == 0 else f"zipf:{exponent:g}"
+        span = count_of_places * alignment
     span = max(-(-span // alignment) * alignment, largest + (-largest % alignment))
     return FittedStream(
         operation=operation,
