@@ -61,9 +61,8 @@ class Resolver:
         view = self.view
         if not view.once(row.asked_by or row.rests_on):
             return None
-        if row.of is Of.FLASH and view.is_disk:
-            answer: Answer | None = inapplicable(say("inapplicable"))
-        else:
+        answer = self._without_flash() if row.of is Of.FLASH else None
+        if answer is None:
             answer = row.estimator(view)
         if answer is None:
             return None
@@ -71,6 +70,16 @@ class Resolver:
         if answer.evidence is None:
             answer = replace(answer, evidence=ids(view.once(row.rests_on)))
         return _held(row, answer)
+
+    def _without_flash(self) -> Answer | None:
+        """The answer to what only flash has, of a drive whose reads take as long as those of a disk;
+        ``None`` for others. A host or a network that is slow makes reads as long: a disk turns."""
+        if not self.view.is_disk:
+            return None
+        rotation = self._answer("rotation_rpm")
+        if rotation is None or rotation.value:
+            return inapplicable(say("inapplicable"))
+        return unknown(say("slow")) if rotation.value is None else None
 
 
 def _held(row: Asked, answer: Answer) -> Answer:

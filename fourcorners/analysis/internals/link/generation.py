@@ -261,11 +261,12 @@ def _erased_is_quicker(view: View) -> bool:
 
 
 def _flash_rate(view: View) -> float | None:
-    """The least rate at which flash and its channels can read, in bytes per second: each die reads
-    and transfers its pages one after the other, and each channel transfers at the rate that single
-    reads of several sizes show. A part of the time of their further bytes is the link's, but as its
-    rate is what is asked for, all of it counts as the channel's. ``None`` where something of this
-    does not show."""
+    """The least rate at which flash and its channels can read, in bytes per second. A die reads its
+    pages, and then waits at worst until all other dies of its channel have transferred theirs:
+    this bounds from below what machines that share one repairman do, whatever the order. Channels
+    transfer at the rate that single reads of several sizes show. A part of the time of their
+    further bytes is the link's, but as its rate is what is asked for, all of it counts as the
+    channel's. ``None`` where something of this does not show."""
     levels, seen = view.once(shown_levels), view.once(conflicting_reads.seen)
     alone = {
         size: typical_s(m)[0] for size, m in by(points(view, "alone"), PointAxis.ALONE).items()
@@ -277,8 +278,9 @@ def _flash_rate(view: View) -> float | None:
     per_byte_s = (large_s - small_s) / (large - small)
     if page is None or per_byte_s <= 0:
         return None
-    pages_s = 1 / seen.one_die + (levels.planes * page - block) * per_byte_s
-    return min(levels.units * page / pages_s, levels.channels / per_byte_s)
+    array_s = max(0.0, 1 / seen.one_die - block * per_byte_s)
+    pages_s = array_s + levels.units / levels.channels * page * per_byte_s
+    return levels.units * page / pages_s
 
 
 def _spread(slopes: Mapping[str, float], ceiling: float) -> float:
