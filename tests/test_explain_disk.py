@@ -14,6 +14,7 @@ from fourcorners.analysis.internals.answer import known
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import buffer_line, write_buffer
 from fourcorners.analysis.internals.disk import mechanics, tracks, zones
+from fourcorners.analysis.internals.resolver import Resolver
 from fourcorners.finding import Finding
 from fourcorners.sentences import say
 from fourcorners.store import Run
@@ -227,6 +228,24 @@ def test_times_that_scatter_are_none_of_a_turn(even: bool) -> None:
     count, edges = np.histogram(times * 1e9, bins=500)
     run.histograms["probe-seeks/near", "read"] = (edges[:-1], edges[1:], count)
     assert mechanics.rotation(view_of(run)).value == (7200 if even else None)
+
+
+@pytest.mark.parametrize("even", [True, False])
+def test_only_what_turns_is_said_to_have_no_flash(even: bool) -> None:
+    """A slow host or network makes the reads of an SSD as long as those of a disk."""
+    chance, turn_s = np.random.default_rng(2), 60 / 7200
+    scattered = chance.lognormal(np.log(5e-3), 0.8, 2000)
+    times = chance.uniform(2e-3, 2e-3 + turn_s, 2000) if even else scattered
+    run = FakeRun()
+    run.add("probe-seeks/near", "read", iops=1 / float(times.mean()))
+    run.add("probe-seeks/sentinel/1", "read", iops=1 / float(times.mean()), sentinel=True)
+    count, edges = np.histogram(times * 1e9, bins=500)
+    run.histograms["probe-seeks/near", "read"] = (edges[:-1], edges[1:], count)
+    for size in (4096, 8192):
+        run.add(f"probe-conflicts/window/{size}", "read", iops=100.0, window_bytes=size)
+    dies = Resolver(run).finding("stripe_bytes")
+    assert dies is not None
+    assert dies.verdict == ("not applicable" if even else "not identifiable")
 
 
 def test_reads_with_a_short_way_and_wait_are_part_of_a_turn() -> None:
