@@ -72,7 +72,7 @@ class Resolver:
         return _held(row, answer)
 
     def _without_flash(self) -> Answer | None:
-        """The answer to what only flash has, of a drive whose reads take as long as those of a disk;
+        """The answer to what only flash has, of a drive whose reads take as long as a disk's;
         ``None`` for others. A host or a network that is slow makes reads as long: a disk turns."""
         if not self.view.is_disk:
             return None
