@@ -102,3 +102,24 @@ def test_what_has_nothing_to_fit_is_one_sentence(
     path = made(tmp_path / "one.csv", [(0, "read", 0, 0, 4096), (5, "flush", 0, 0, 0)])
     assert main(["trace", "fit", str(path)]) == 2
     assert "nothing to fit" in capsys.readouterr().err
+
+
+def test_streams_that_are_known_agree_with_their_trace(tmp_path: Path) -> None:
+    """Uniform random writes at a Poisson rate, which streams can say whole."""
+    generator = np.random.default_rng(3)
+    times = np.cumsum(generator.exponential(2e6, 4_000)).astype(int)
+    rows = [
+        (time, "write", 0, 4096 * int(generator.integers(2_000_000)), 4096)
+        for time in times.tolist()
+    ]
+    fit = fc.trace_fit(made(tmp_path / "writes.csv", rows), on="sim:intel-x25-v-40gb")
+    assert fit.agreement is not None
+    figures = {one.name: one for one in fit.agreement.figures}
+    assert set(figures) == {"writes a second", "write p50", "write p99", "write amplification"}
+    for name, within in (("writes a second", 0.03), ("write p50", 0.1), ("write p99", 0.3)):
+        assert figures[name].streams == pytest.approx(figures[name].trace, rel=within), name
+    amplification = figures["write amplification"]
+    assert amplification.streams == pytest.approx(amplification.trace, rel=0.1)
+    assert amplification.streams_low is not None
+    assert amplification.streams_high is not None
+    assert amplification.streams_low < amplification.streams_high

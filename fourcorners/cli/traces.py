@@ -338,7 +338,7 @@ def trace_layout(
     name="fit",
     help_epilogue=examples(
         "trace fit sda.parquet -o sda.toml",
-        "trace fit day.csv.gz -o day.toml --name my-database",
+        "trace fit day.csv.gz -o day.toml --on sim:crucial-m4-128gb",
     ),
 )
 def trace_fit(
@@ -346,6 +346,7 @@ def trace_fit(
     /,
     *,
     out: Annotated[Path | None, Parameter(name=("--out", "-o"))] = None,
+    on: str | None = None,
     name: str | None = None,
     format: Format = None,
     replace: ReplaceTrace = False,
@@ -359,6 +360,8 @@ def trace_fit(
         The trace.
     out
         File for the workload, a suite that "run" takes. It is printed unless given.
+    on
+        A simulated drive on which the streams are held against the trace's replay.
     name
         Of the test in it; by the trace's name unless given.
     """
@@ -366,7 +369,7 @@ def trace_fit(
     from fourcorners.cli.show.traces import show_fit
     from fourcorners.running import fitting
 
-    fit = fitting.trace_fit(file, out, name=name, format=format, replace=replace)
+    fit = fitting.trace_fit(file, out, on=on, name=name, format=format, replace=replace)
     if json:
         print_document("trace-fit", fit)
     else:
