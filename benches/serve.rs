@@ -1,13 +1,16 @@
-//! What the transport takes: 4 KiB random reads by fio over NBD at queue depth 32, from a drive
-//! that takes no time and from a bare NBD server that keeps its data in memory (nbdkit), in turns;
-//! then how late answers come at half that rate.
+//! What the transports take: 4 KiB random reads by fio at queue depth 32, from a drive that takes
+//! no time and from a bare server that keeps its data in memory, in turns; then how late answers
+//! come at half that rate. By NBD the bare server is nbdkit, by FUSE one that answers each read
+//! from a file in memory (tmpfs) on the thread that hears of it.
 //!
-//! `cargo bench -p fourcorners-serve` needs fio and nbdkit; half a minute. These figures are of
-//! the clock on the wall: server and client share the machine, so that they need two processors
-//! that are free. The median of the repeats.
+//! `cargo bench -p fourcorners-serve` needs fio, nbdkit and /dev/fuse; a minute. `-- nbd` and
+//! `-- fuse` measure one of them. These figures are of the clock on the wall: server and client
+//! share the machine, so that they need two processors that are free. The median of the repeats.
+
+mod bare_fuse;
 
 use fourcorners_serve::data::Data;
-use fourcorners_serve::{Ended, Manner, Served, Server};
+use fourcorners_serve::{Ended, File, Manner, Served, Server};
 use fourcorners_target::NoopTarget;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -17,30 +20,55 @@ const REPEATS: usize = 3;
 const SECONDS: u32 = 3;
 const CAPACITY_BYTES: u64 = 256 << 20;
 
+#[derive(Clone, Copy)]
+enum Transport {
+    Nbd,
+    Fuse,
+}
+
 fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    let all = [("nbd", "nbdkit memory", Transport::Nbd), ("fuse", "bare FUSE", Transport::Fuse)];
+    let some = all.iter().any(|(name, ..)| words.iter().any(|word| word == name));
     let folder = std::env::temp_dir().join(format!("fourcorners-serve-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder of our own");
-    let (mut ours, mut bare) = (Vec::new(), Vec::new());
-    for _ in 0..REPEATS {
-        ours.push(served(&folder, None).0);
-        bare.push(nbdkit(&folder));
-    }
-    let (ours, bare) = (median(ours), median(bare));
     println!("| server | IOPS | share of bare |");
     println!("| --- | ---: | ---: |");
-    println!("| nbdkit memory | {bare:.0} | 1 |");
-    println!("| fourcorners serve, a drive that takes no time | {ours:.0} | {:.2} |", ours / bare);
-    let (iops, late_us) = served(&folder, Some(ours / 2.0));
-    println!("\nAt {iops:.0} IOPS answers are late by {late_us:.0} us at the 99th percentile.");
+    let mut late = Vec::new();
+    for (name, bare_name, transport) in all {
+        if some && !words.iter().any(|word| word == name) {
+            continue;
+        }
+        let (mut ours, mut bare) = (Vec::new(), Vec::new());
+        for _ in 0..REPEATS {
+            ours.push(served(&folder, transport, None).0);
+            bare.push(match transport {
+                Transport::Nbd => nbdkit(&folder),
+                Transport::Fuse => bare_fuse(&folder),
+            });
+        }
+        let (ours, bare) = (median(ours), median(bare));
+        println!("| {bare_name} | {bare:.0} | 1 |");
+        println!("| fourcorners serve --{name} | {ours:.0} | {:.2} |", ours / bare);
+        let (iops, late_us) = served(&folder, transport, Some(ours / 2.0));
+        late.push(format!("{name}: at {iops:.0} IOPS, {late_us:.0} us at the 99th percentile"));
+    }
+    println!("\nHow late answers were, {}.", late.join("; "));
     let _ = std::fs::remove_dir_all(&folder);
 }
 
 /// Reads per second of a drive that takes no time, and how late answers were at the 99th
 /// percentile, in microseconds.
-fn served(folder: &Path, rate: Option<f64>) -> (f64, f64) {
+fn served(folder: &Path, transport: Transport, rate: Option<f64>) -> (f64, f64) {
     let path = folder.join("ours");
-    let address = format!("unix:{}", path.display());
-    let server = Server::new(Some(&address), None, None, None).expect("a socket of our own");
+    let server = match transport {
+        Transport::Nbd => Server::new(Some(&format!("unix:{}", path.display())), None, None, None),
+        Transport::Fuse => {
+            let file = File::new(&path, CAPACITY_BYTES, false).expect("FUSE is there");
+            Server::new(None, None, None, Some(file))
+        }
+    };
+    let server = server.expect("a place of our own");
     let remote = server.remote();
     // At a given rate, as long as an SSD takes: the pacer is what is measured.
     let latency_ns = if rate.is_some() { 100_000 } else { 0 };
@@ -53,6 +81,7 @@ fn served(folder: &Path, rate: Option<f64>) -> (f64, f64) {
             is_read_only: false,
             description: "a drive that takes no time".into(),
             restart_after_ns: None,
+            saving: None,
         };
         let ended = server.run(&mut served, &manner);
         assert_eq!(ended, Ended::Stopped);
@@ -66,7 +95,7 @@ fn served(folder: &Path, rate: Option<f64>) -> (f64, f64) {
         });
         p99.map_or(0.0, |bucket| bucket.1 as f64 * 1e-3)
     });
-    let iops = fio(&path, rate);
+    let iops = fio(transport, &path, rate);
     remote.stop();
     (iops, serving.join().expect("the server"))
 }
@@ -85,7 +114,7 @@ fn nbdkit(folder: &Path) -> f64 {
         std::thread::sleep(Duration::from_millis(20));
         assert!(server.0.try_wait().expect("it is our child").is_none(), "nbdkit has ended");
     }
-    let iops = fio(&path, None);
+    let iops = fio(Transport::Nbd, &path, None);
     drop(server);
     let _ = std::fs::remove_file(&path);
     iops
@@ -101,13 +130,29 @@ impl Drop for Running {
     }
 }
 
-fn fio(path: &Path, rate: Option<f64>) -> f64 {
+fn bare_fuse(folder: &Path) -> f64 {
+    let path = folder.join("bare");
+    let mounted = bare_fuse::Mounted::new(&path, CAPACITY_BYTES);
+    let iops = fio(Transport::Fuse, &path, None);
+    drop(mounted);
+    let _ = std::fs::remove_file(&path);
+    iops
+}
+
+fn fio(transport: Transport, path: &Path, rate: Option<f64>) -> f64 {
     let mut command = Command::new("fio");
     command
-        .args(["--name=read", "--ioengine=nbd", "--rw=randread", "--bs=4k", "--iodepth=32"])
-        .args(["--time_based", "--output-format=json", &format!("--runtime={SECONDS}")])
-        .arg(format!("--size={CAPACITY_BYTES}"))
-        .arg(format!("--uri=nbd+unix:///?socket={}", path.display()));
+        .args(["--name=read", "--rw=randread", "--bs=4k", "--iodepth=32", "--time_based"])
+        .args(["--output-format=json", &format!("--runtime={SECONDS}")])
+        .arg(format!("--size={CAPACITY_BYTES}"));
+    match transport {
+        Transport::Nbd => command
+            .arg("--ioengine=nbd")
+            .arg(format!("--uri=nbd+unix:///?socket={}", path.display())),
+        Transport::Fuse => command
+            .args(["--ioengine=libaio", "--direct=1", "--allow_file_create=0"])
+            .arg(format!("--filename={}", path.display())),
+    };
     if let Some(rate) = rate {
         command.arg(format!("--rate_iops={rate:.0}"));
     }

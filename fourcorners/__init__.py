@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from fourcorners.running.run import characterize, preview_runs, run, run_each
     from fourcorners.serving.control import control
     from fourcorners.serving.crash_test import CrashTest, crash_test
+    from fourcorners.serving.reading import Reading, top
     from fourcorners.serving.served import Served, serve
     from fourcorners.serving.session import Session
     from fourcorners.store import Run
@@ -121,6 +122,7 @@ _MODULES = {
     ),
     "serving.control": ("control",),
     "serving.crash_test": ("CrashTest", "crash_test"),
+    "serving.reading": ("Reading", "top"),
     "serving.served": ("Served", "serve"),
     "serving.session": ("Session",),
     "store": ("Run",),
@@ -186,6 +188,7 @@ __all__ = [
     "Observed",
     "Offered",
     "OperationRecording",
+    "Reading",
     "Recording",
     "Report",
     "Run",
@@ -244,6 +247,7 @@ __all__ = [
     "runs_of",
     "serve",
     "strided",
+    "top",
     "trace_convert",
     "trace_cut",
     "trace_fit",

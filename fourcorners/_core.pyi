@@ -253,8 +253,15 @@ class Server:
         read_only: bool = False,
         description: str = "",
         restart_after_ns: int | None = None,
+        sync: bool = False,
+        state: Path | None = None,
+        save_every_s: float = 0.0,
     ) -> RawSession:
-        """Serves until :meth:`stop`, or until power is gone for good."""
+        """Serves until :meth:`stop`, or until power is gone for good.
+
+        With ``sync`` the host's disk keeps the data before a flush is acknowledged; to ``state``
+        the drive's state is saved after a flush, at most every ``save_every_s``.
+        """
 
     def ask(self, command_json: str) -> str:
         """Has a command done and returns the answer; ``OSError`` once the session has ended."""

@@ -27,7 +27,7 @@ PASSED = {"command", "progress", "tell", "watch"}
 # Commands that take several targets; the call of the same name takes one.
 SEVERAL = {"targets", "jobs"}
 # A stream, which the command line takes in parts.
-PARTS = {"prepare": {"pattern", "block_size", "span"}}
+PARTS = {"prepare": {"pattern", "block_size", "span"}, "top": {"once"}}
 # It prints for shells.
 NO_CALL = {"completion"}
 

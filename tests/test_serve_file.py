@@ -117,12 +117,22 @@ def test_holes_zeroes_and_durable_writes_reach_the_drive(tmp_path: Path) -> None
         session = served.stop()
     # 200 GiB are more than an I/O's length can say.
     assert (session.events["trims"], session.events["zeroes"]) == (1 + 100, 1)
-    assert session.run.recordings[0].operations["flush"].ios == 1
+    # And the one with which a session ends.
+    assert session.run.recordings[0].operations["flush"].ios == 2
     with (
         serving(tmp_path, "sim:wd6400aaks") as served,
         opened(served.file) as drive,
     ):
         assert fallocate(drive, PUNCH_HOLE | KEEP_SIZE, 0, 4096) == errno.EOPNOTSUPP
+
+
+def test_what_waits_for_an_idle_drive_does_not_wait_on(tmp_path: Path) -> None:
+    with serving(tmp_path) as served, opened(served.file) as drive:
+        began = time.monotonic()
+        for number in range(20):
+            assert fallocate(drive, PUNCH_HOLE | KEEP_SIZE, number * 4096, 4096) == 0
+        # Not 20 times as long as the server sleeps.
+        assert time.monotonic() - began < 1.5
 
 
 def test_a_later_request_is_answered_first_where_the_drive_is_faster(tmp_path: Path) -> None:
@@ -321,3 +331,57 @@ def test_files_of_other_people_are_left_alone(
     assert "--fuse FILE" in capsys.readouterr().err
     assert main(["serve", VECTOR, "--nbd", f"unix:{tmp_path}/s", "--loop"]) == 2
     assert "--fuse FILE" in capsys.readouterr().err
+
+
+def test_a_killed_server_leaves_the_state_of_a_flush(tmp_path: Path) -> None:
+    disk = "sim:wd6400aaks"
+    command = [*COMMAND, "serve", disk, "--fuse", "drive", "--data", "d", "--state", "st"]
+    process = subprocess.Popen(
+        [*command, "--save-every", "0"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        drive = os.open(process.stdout.readline().strip(), os.O_RDWR)
+        os.pwrite(drive, b"k" * 4096, 0)
+        assert not (tmp_path / "st").exists()
+        os.fsync(drive)
+        deadline = time.monotonic() + 30
+        while not (tmp_path / "st").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    finally:
+        process.kill()
+        process.communicate()
+    # Closing the file of a dead server fails.
+    with contextlib.suppress(OSError):
+        os.close(drive)
+    with serving(tmp_path, disk, data=tmp_path / "d", state=tmp_path / "st") as served:
+        # The disk of the first session has written; this one has done nothing yet.
+        assert sum(served.command("status")["counters"].values()) > 0
+        with opened(served.file) as again:
+            assert os.pread(again, 4096, 0) == b"k" * 4096
+
+
+def _dirty_pages(path: Path) -> int | None:
+    """What of a file the host's disk does not have (cachestat(2)); ``None`` where the host does not
+    tell."""
+    counts = (ctypes.c_uint64 * 5)()
+    whole = (ctypes.c_uint64 * 2)(0, 0)
+    call = ctypes.CDLL(None).syscall
+    with path.open("rb") as file:
+        failed = call(451, file.fileno(), whole, counts, 0)
+    return None if failed else counts[1] + counts[2]
+
+
+def test_the_hosts_disk_has_the_data_before_a_flush_is_acknowledged(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serving(tmp_path, data=data, sync_data=True) as served, opened(served.file) as drive:
+        os.pwrite(drive, b"d" * 2**20, 0)
+        dirty = _dirty_pages(data)
+        os.fsync(drive)
+        assert _dirty_pages(data) == (None if dirty is None else 0)
+        with opened(served.file, os.O_DSYNC) as durable:
+            os.pwrite(durable, b"o" * 4096, 0)
+        assert _dirty_pages(data) == (None if dirty is None else 0)
+    with pytest.raises(fc.UserError, match="--data FILE"), serving(tmp_path, sync_data=True):
+        pass

@@ -6,12 +6,15 @@ use crate::simulated::SimulatedDrive;
 use crate::{io_error, value_error};
 use fourcorners_recording::{Latencies, Recording};
 use fourcorners_serve::data::Data;
-use fourcorners_serve::{Corruption, Cut, Ended, Fault, File, Manner, Remote, Served, Wish};
+use fourcorners_serve::{
+    Corruption, Cut, Ended, Fault, File, Manner, Remote, Saving, Served, Wish,
+};
 use fourcorners_target::VirtualDrive;
 use pyo3::prelude::*;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::time::Duration;
 
 /// A server that listens, and serves one drive once.
 #[pyclass(frozen, module = "fourcorners._core")]
@@ -75,7 +78,7 @@ impl Server {
     /// Serves until it is told to stop, or power is gone for good.
     #[pyo3(signature = (
         drive, *, data=None, faults_json="[]", seed=1, speed=1.0, read_only=false, description="",
-        restart_after_ns=None
+        restart_after_ns=None, sync=false, state=None, save_every_s=0.0
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn serve(
@@ -89,6 +92,9 @@ impl Server {
         read_only: bool,
         description: &str,
         restart_after_ns: Option<u64>,
+        sync: bool,
+        state: Option<PathBuf>,
+        save_every_s: f64,
     ) -> PyResult<RawSession> {
         let server = self.server.lock().ok().and_then(|mut server| server.take());
         let server = server.ok_or_else(|| value_error("this server has served already"))?;
@@ -98,6 +104,7 @@ impl Server {
             is_read_only: read_only,
             description: description.into(),
             restart_after_ns,
+            saving: state.map(|path| Saving { path, every: Duration::from_secs_f64(save_every_s) }),
         };
         let serve = |drive: &mut dyn VirtualDrive| {
             let capacity_bytes = drive.capacity_bytes();
@@ -106,6 +113,9 @@ impl Server {
                 None => Data::in_memory(capacity_bytes),
             };
             let mut served = Served::new(drive, data, seed)?;
+            if sync {
+                served.sync_with_flushes();
+            }
             for fault in faults {
                 served.add_fault(fault)?;
             }

@@ -1,4 +1,4 @@
-"""``serve``, ``control`` and ``crash-test``: simulated drives as block devices of programs."""
+"""``serve``, ``control``, ``top``, ``crash-test``: simulated drives as devices of programs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -36,7 +36,9 @@ def serve(
     fuse: Path | None = None,
     loop: Flag = False,
     data: Path | None = None,
+    sync_data: Flag = False,
     state: Path | None = None,
+    save_every_s: Annotated[float, Parameter(name="--save-every")] = 60.0,
     speed: float = 1.0,
     read_only: Flag = False,
     faults: Path | None = None,
@@ -65,9 +67,14 @@ def serve(
         Set up a loop device on that file, and take it down at the end. It needs root.
     data
         The file that holds the drive's data, sparse; a new one is made. In memory unless given.
+    sync_data
+        Have the host's disk keep the data before a flush or FUA write is acknowledged, so that it
+        survives a crash of the host, too.
     state
         The file of the drive's state, as "prepare" writes it: taken over where it is there, saved
-        when the session ends.
+        when the session ends, and after flushes.
+    save_every_s
+        The least seconds between two saves of the state after flushes.
     speed
         How many times as fast as real time the drive's time passes: 10, or 0.1.
     read_only
@@ -99,7 +106,9 @@ def serve(
             fuse=fuse,
             loop=loop,
             data=data,
+            sync_data=sync_data,
             state=state,
+            save_every_s=save_every_s,
             speed=speed,
             read_only=read_only,
             faults=faults,
@@ -147,7 +156,7 @@ def control(
     Parameters
     ----------
     server
-        The control socket of "serve".
+        The control socket of "serve", or the socket or file of the drive.
     words
         status (the default), clear [ID], end, or a fault with its keys, such as "slow delay=5ms"
         (docs/serve.md). The answer is JSON.
@@ -156,6 +165,39 @@ def control(
     from fourcorners.serving import control as controlling
 
     print_json(controlling.control(server, words))
+    return 0
+
+
+@app.command(
+    help_epilogue=examples("top /run/v.sock", "top v.img --once"),
+)
+def top(
+    server: Path,
+    /,
+    *,
+    once: Flag = False,
+) -> int:
+    """Show what a served drive does: rate, latency, queue, write amplification, cache, faults.
+
+    Type a command of "control" and Enter, such as: power-cut for=2s. "q" and Ctrl-C leave, and the
+    drive goes on.
+
+    Parameters
+    ----------
+    server
+        The control socket of "serve", or the socket or file of the drive.
+    once
+        Print half a second of it, and end.
+    """
+    from fourcorners.cli import top as showing
+    from fourcorners.cli.output import say
+    from fourcorners.serving import reading
+
+    if once:
+        for line in reading.sentences(reading.top(server)):
+            say(line)
+    else:
+        showing.show_top(server)
     return 0
 
 

@@ -17,7 +17,8 @@ def control(server: str | Path, words: Sequence[str] = ()) -> dict[str, Any]:
     """Has a server do a command, and returns its answer.
 
     Args:
-        server: its control socket, such as ``/run/v.sock.control``.
+        server: its control socket, such as ``/run/v.sock.control``, or the socket or file of the
+            drive that this stands beside.
         words: the command, such as ``["io-error", "on=write", "times=1"]``; without one it says
             what happens.
 
@@ -27,7 +28,7 @@ def control(server: str | Path, words: Sequence[str] = ()) -> dict[str, Any]:
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(_SILENCE_S)
-            connection.connect(str(server))
+            connection.connect(str(_control_of(Path(server))))
             connection.sendall(line)
             with connection.makefile("rb") as answers:
                 answer = answers.readline()
@@ -38,3 +39,8 @@ def control(server: str | Path, words: Sequence[str] = ()) -> dict[str, Any]:
     if not answer:
         raise UserError(f"the server at {server} has ended", EXIT_FAILED)
     return answered(answer.decode())
+
+
+def _control_of(server: Path) -> Path:
+    beside = server.with_name(f"{server.name}.control")
+    return beside if server.suffix != ".control" and beside.exists() else server

@@ -27,6 +27,10 @@ from fourcorners.target.target import SEED_MAX
 CONNECTIONS_MAX = 8192
 """Twice as many as the server takes (serve/src/clients.rs), for what else is open."""
 
+SAVE_EVERY_S = 60.0
+"""Between two saves of the state while it is served: a worn drive's takes seconds of a processor,
+which programs may want."""
+
 SPEED_MAX = 1e6
 """Of the drive's time over real time, and of its inverse: a week in a second."""
 
@@ -95,9 +99,9 @@ class Served:
         assert self.file is not None
         self._loop = LoopDevice(self.file, read_only=read_only)
 
-    def _serve(self, **serving: Any) -> None:
+    def _serve(self, *, saved_to: Path | None, **serving: Any) -> None:
         try:
-            self._raw = self._server.serve(self._target.core, **serving)
+            self._raw = self._server.serve(self._target.core, state=saved_to, **serving)
         except BaseException as error:
             self._error = error
 
@@ -164,7 +168,9 @@ def serve(
     fuse: str | Path | None = None,
     loop: bool = False,
     data: str | Path | None = None,
+    sync_data: bool = False,
     state: str | Path | None = None,
+    save_every_s: float = SAVE_EVERY_S,
     speed: float = 1.0,
     read_only: bool = False,
     faults: str | Path | None = None,
@@ -185,7 +191,11 @@ def serve(
         fuse: where the drive appears as a file, by FUSE.
         loop: set up a loop device on that file, which needs root.
         data: the file that holds the drive's data, sparse; in memory without it.
-        state: the file of the drive's state: taken over where it is there, saved at the end.
+        sync_data: the host's disk keeps what a flush or FUA write makes durable before that is
+            acknowledged, so that it survives a crash of the host.
+        state: the file of the drive's state: taken over where it is there, saved at the end, and
+            of a drive of ours also after flushes.
+        save_every_s: the least time between two such saves.
         speed: how many times as fast as real time the drive's time passes.
         read_only: refuse writes.
         faults: a file of what goes wrong, and when.
@@ -207,6 +217,10 @@ def serve(
         raise UserError(f"speed {speed:g}: use {1 / SPEED_MAX:g} to {SPEED_MAX:g}")
     if restart_after_s is not None and not 0 <= restart_after_s <= 1e9:
         raise UserError(f"restart after {restart_after_s:g} s: use 0 to 1e9")
+    if not 0 <= save_every_s <= 1e9:
+        raise UserError(f"save every {save_every_s:g} s: use 0 to 1e9")
+    if sync_data and data is None:
+        raise UserError("there is data on the host's disk only with --data FILE: add it")
     if not 0 <= seed <= SEED_MAX:
         raise UserError(f"seed {seed}: use 0 to 2^64 - 1")
     if nbd is None and fuse is None:
@@ -255,6 +269,9 @@ def serve(
             data=None if data is None else Path(data),
             faults_json=json.dumps(given),
             read_only=read_only,
+            sync=sync_data,
+            saved_to=state if isinstance(opened, SimulatedTarget) else None,
+            save_every_s=save_every_s,
             restart_after_ns=None if restart_after_s is None else round(restart_after_s * 1e9),
         )
     except BaseException:

@@ -34,6 +34,12 @@ pub struct Served<'a> {
     delayed: BTreeMap<(u64, u64), Pending>,
     hanging: Vec<Pending>,
     stalled_until_ns: u64,
+    /// New requests wait until the drive has none.
+    is_held: bool,
+    /// A flush was acknowledged.
+    has_flushed: bool,
+    /// The host's disk keeps the data before a flush is acknowledged.
+    syncs: bool,
     accepted: u64,
     done: Vec<Completion>,
     tally: Tally,
@@ -74,6 +80,9 @@ impl<'a> Served<'a> {
             delayed: BTreeMap::new(),
             hanging: Vec::new(),
             stalled_until_ns: 0,
+            is_held: false,
+            has_flushed: false,
+            syncs: false,
             accepted: 0,
             done: Vec::new(),
             tally: Tally::new(start_ns),
@@ -99,6 +108,38 @@ impl<'a> Served<'a> {
     /// What the drive holds.
     pub fn data(&self) -> &Data {
         self.contents.data()
+    }
+
+    /// From now on the host's disk keeps what a flush or a forced write makes durable before
+    /// that is acknowledged.
+    pub fn sync_with_flushes(&mut self) {
+        self.syncs = true;
+    }
+
+    /// Whether a flush was acknowledged since this was asked last.
+    pub(crate) fn has_flushed(&mut self) -> bool {
+        std::mem::take(&mut self.has_flushed)
+    }
+
+    /// Lets new requests wait until the drive has none, or no longer.
+    pub(crate) fn hold(&mut self, is_held: bool) {
+        self.is_held = is_held;
+    }
+
+    /// Whether the drive has no request.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.outstanding == 0
+    }
+
+    /// The drive itself, to save its state.
+    pub(crate) fn drive(&self) -> &dyn VirtualDrive {
+        self.drive
+    }
+
+    /// Bytes that a loss of power would take now; `None` where nobody knows.
+    pub fn volatile_bytes(&self) -> Option<u64> {
+        let at_risk = self.drive.at_risk()?;
+        Some(at_risk.iter().map(|range| range.end - range.start).sum())
     }
 
     /// What happened so far.
@@ -149,7 +190,8 @@ impl<'a> Served<'a> {
     /// Takes an I/O at the drive's present time. What happens to the device with it
     /// is returned.
     pub fn submit(&mut self, io: Io) -> Option<DeviceFault> {
-        if self.free.is_empty() || !self.waiting.is_empty() || self.is_trim(&io) {
+        let waits = self.is_held || self.free.is_empty() || !self.waiting.is_empty();
+        if waits || self.is_trim(&io) {
             self.waiting.push_back(io);
             return None;
         }
@@ -242,7 +284,7 @@ impl<'a> Served<'a> {
             self.stall(now_ns, for_ns);
             of_device = None;
         }
-        while of_device.is_none() && !self.waiting.is_empty() {
+        while of_device.is_none() && !self.is_held && !self.waiting.is_empty() {
             if self.is_trim(&self.waiting[0]) {
                 if self.outstanding > 0 {
                     break;
@@ -261,6 +303,10 @@ impl<'a> Served<'a> {
 
     /// No answer is due before this time; `None` where nobody knows.
     pub fn next_ns(&self) -> Option<u64> {
+        // A TRIM, or what waited while the state was saved.
+        if self.outstanding == 0 && !self.waiting.is_empty() {
+            return Some(0);
+        }
         let drive_ns = if self.outstanding > 0 { self.drive.next_event_ns()? } else { u64::MAX };
         let delayed_ns =
             self.delayed.first_key_value().map_or(u64::MAX, |((due_ns, _), _)| *due_ns);
@@ -352,10 +398,11 @@ impl<'a> Served<'a> {
         match &mut io.command {
             Command::Read => return Ok(()),
             Command::Flush => {
+                self.has_flushed = true;
                 if self.drive.honours_flush() {
                     self.contents.durable_before(pending.epoch);
                 }
-                return Ok(());
+                return if self.syncs { self.contents.data().sync() } else { Ok(()) };
             }
             _ if is_trim && self.drive.has_trim() => self.contents.discard(range.clone())?,
             // A drive without TRIM takes no notice.
@@ -370,7 +417,7 @@ impl<'a> Served<'a> {
             }
         }
         self.injection.written(range);
-        Ok(())
+        if self.syncs && io.is_forced { self.contents.data().sync() } else { Ok(()) }
     }
 
     /// The data of a read that was answered without an error.
@@ -409,6 +456,7 @@ impl<'a> Served<'a> {
             }
         }
         self.waiting.clear();
+        self.is_held = false;
         self.outstanding = 0;
         self.free = (0..OUTSTANDING_MAX).rev().collect();
         self.drive
@@ -433,6 +481,7 @@ impl<'a> Served<'a> {
     pub fn shut_down(&mut self, finished: &mut Vec<Finished>) -> Result<(), String> {
         let now_ns = self.drive.now_ns();
         self.clear_faults(None, now_ns);
+        self.is_held = false;
         let flush = Io {
             client: usize::MAX,
             cookie: 0,

@@ -9,6 +9,7 @@ use crate::injection::DeviceFault;
 use crate::io::Finished;
 use crate::listen::Listener;
 use crate::nbd::Export;
+use crate::saving::{Saver, Saving};
 use crate::served::Served;
 use fourcorners_workload::Operation;
 use mio::{Events, Interest, Poll, Token, Waker};
@@ -80,6 +81,8 @@ pub struct Manner {
     pub description: String,
     /// After how much of the drive's time power comes back, where a cut does not say it.
     pub restart_after_ns: Option<u64>,
+    /// The drive's state is saved while it is served.
+    pub saving: Option<Saving>,
 }
 
 impl Remote {
@@ -153,6 +156,7 @@ impl Server {
             has_trim: served.has_trim(),
         };
         let clients = Clients::new(export);
+        let saver = manner.saving.clone().map(Saver::new);
         let mut session = Session {
             server: self,
             served,
@@ -160,6 +164,7 @@ impl Server {
             clock,
             manner,
             away_until_ns: None,
+            saver,
             of_device: Vec::new(),
             looked: std::time::Instant::now(),
         };
@@ -176,6 +181,7 @@ struct Session<'s, 'd> {
     manner: &'s Manner,
     /// Until when the device is away.
     away_until_ns: Option<u64>,
+    saver: Option<Saver>,
     of_device: Vec<DeviceFault>,
     looked: std::time::Instant,
 }
@@ -211,6 +217,9 @@ impl Session<'_, '_> {
         finished.clear();
         let of_device = self.served.advance(now_ns, finished)?;
         self.deliver(finished);
+        if let Some(saver) = &mut self.saver {
+            saver.turn(self.served);
+        }
         self.of_device.extend(of_device);
         if self.away_until_ns.is_some_and(|until_ns| now_ns >= until_ns) {
             self.away_until_ns = None;
@@ -229,7 +238,12 @@ impl Session<'_, '_> {
             }
         }
         while let Ok((wish, answer)) = self.server.asked.try_recv() {
+            let is_fault = matches!(wish, Wish::Fault { .. });
             let _ = answer.send(self.grant(wish));
+            // What is asked next is answered when it has happened.
+            if is_fault {
+                break;
+            }
         }
         for (client, wish) in self.clients.wishes() {
             let answer = match wish {
@@ -327,11 +341,10 @@ impl Session<'_, '_> {
                 })
             })
             .collect();
-        let counters: serde_json::Map<String, Value> =
-            if self.served.unanswered() == 0 { self.served.counters() } else { Vec::new() }
-                .into_iter()
-                .map(|(name, value)| (name, json!(value)))
-                .collect();
+        let counters: serde_json::Map<String, Value> = (self.served.counters().into_iter())
+            .map(|(name, value)| (name, json!(value)))
+            .collect();
+        let volatile_bytes = self.served.volatile_bytes();
         let unanswered = self.served.unanswered();
         let (answers, late) = self.served.tally().answers();
         let operations: serde_json::Map<String, Value> =
@@ -360,6 +373,8 @@ impl Session<'_, '_> {
             "zeroes": zeroes,
             "power_cuts": cuts,
             "corruptions": corruptions.len(),
+            "volatile_bytes": volatile_bytes,
+            "state_save_failed": self.saver.as_mut().is_some_and(Saver::failed),
             "is_away": self.away_until_ns.is_some(),
             "faults": faults,
             "counters": counters,

@@ -1,6 +1,7 @@
 //! What a drive in virtual time can do besides serving I/O.
 
 use crate::Target;
+use std::io::Write;
 use std::ops::Range;
 
 /// A drive whose clock moves only when it is told to, as one that serves it to
@@ -53,7 +54,15 @@ pub trait VirtualDrive: Target {
         self.can_lose_power().map(|()| Vec::new())
     }
 
-    /// What the model counted, by name.
+    /// Writes the drive's state. Only while nothing is outstanding.
+    ///
+    /// # Errors
+    /// What `output` says, and a drive whose state cannot be saved.
+    fn save(&self, _output: &mut dyn Write) -> Result<(), String> {
+        Err("the drive's state cannot be saved while it is served".into())
+    }
+
+    /// What the model counted, by name; nothing where it cannot be asked just now.
     fn counters(&mut self) -> Vec<(String, f64)> {
         Vec::new()
     }

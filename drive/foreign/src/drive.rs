@@ -392,6 +392,10 @@ impl VirtualDrive for ForeignDrive {
     }
 
     fn counters(&mut self) -> Vec<(String, f64)> {
+        // The program answers with completions first.
+        if self.outstanding_count > 0 {
+            return Vec::new();
+        }
         ForeignDrive::counters(self)
             .map(|counters| counters.into_iter().collect())
             .unwrap_or_default()

@@ -8,6 +8,7 @@ use crate::drive::SimulatedDrive;
 use crate::with_model;
 use fourcorners_target::{Completion, Meters, Target, TargetError, VirtualDrive};
 use fourcorners_workload::Request;
+use std::io::Write;
 use std::ops::Range;
 
 impl Target for SimulatedDrive {
@@ -66,6 +67,10 @@ impl VirtualDrive for SimulatedDrive {
 
     fn power_cut(&mut self) -> Result<Vec<Range<u64>>, String> {
         SimulatedDrive::power_cut(self)
+    }
+
+    fn save(&self, output: &mut dyn Write) -> Result<(), String> {
+        SimulatedDrive::save(self, output).map_err(|error| error.to_string())
     }
 
     fn counters(&mut self) -> Vec<(String, f64)> {
