@@ -1,8 +1,7 @@
 //! How fast traces are replayed in virtual time.
 //!
-//! `cargo bench -p fourcorners-trace --bench replay [-- --write docs/performance.md]` prints I/Os
-//! replayed per second of processor time, of all threads together, or writes them between the marks
-//! of that file; some seconds. The trace is our own Parquet: 4 KiB at random places, every 10 µs, a
+//! `cargo bench -p fourcorners-trace --bench replay` prints I/Os replayed per second of processor
+//! time, of all threads together; some seconds. The trace is our own Parquet: 4 KiB at random places, every 10 µs, a
 //! third of them writes. The drive does nothing, in 5 µs: what is counted is reading the trace,
 //! issuing and recording. Each figure is the median of the repeats.
 
@@ -30,24 +29,7 @@ fn main() {
         rates.sort_by(f64::total_cmp);
         table += &format!("| {title} | {:.1} |\n", rates[REPEATS / 2] / 1e6);
     }
-    let arguments: Vec<String> = std::env::args().collect();
-    match arguments.iter().position(|word| word == "--write") {
-        Some(at) => {
-            // Cargo runs this in the folder of the crate.
-            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-            put(&root.join(arguments.get(at + 1).expect("--write FILE")), &table);
-        }
-        None => print!("{table}"),
-    }
-}
-
-fn put(path: &Path, table: &str) {
-    let text = std::fs::read_to_string(path).expect("the document is there");
-    let begin = "<!-- made by benches/replay.rs -->\n";
-    let end = "<!-- end of what benches/replay.rs made -->";
-    let (before, rest) = text.split_once(begin).expect("it has the mark");
-    let (_, after) = rest.split_once(end).expect("it has the other mark");
-    std::fs::write(path, format!("{before}{begin}{table}{end}{after}")).expect("it can be written");
+    print!("{table}");
 }
 
 fn write_trace(path: &Path) {

@@ -330,3 +330,25 @@ def test_the_example_of_the_documents_is_understood() -> None:
     assert (pages.sizes, pages.pattern, pages.workers) == ("8192/80:65536/20", "zipf:0.9", 2)
     assert (log.flush_every_writes, log.offset_bytes) == (1, 2**30)
     assert scan.stream.arrival == "fixed:800"
+
+
+def test_a_trace_is_replayed_at_its_times_or_as_deep_as_the_job_says(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    lines = (
+        "fio version 2 iolog",
+        "d add",
+        "d open",
+        "d write 0 4096",
+        "d wait 3000",
+        "d read 8192 4096",
+    )
+    log.write_text("\n".join(lines) + "\n")
+    job = f"[a]\nread_iolog={log}\nioengine=libaio\niodepth=8\nreplay_time_scale=50\n"
+    trace = _measured(tmp_path, job)[0].stream.trace
+    assert trace is not None
+    assert (trace.ios, trace.pace, trace.speed, trace.span_bytes) == (2, "recorded", 2.0, 12_288)
+    trace = _measured(tmp_path, f"{job}replay_no_stall=1\n")[0].stream.trace
+    assert trace is not None
+    assert (trace.pace, trace.depth) == ("depth", 8)
+    assert "numjobs and read_iolog" in _refused(tmp_path, f"{job}numjobs=2\n")
+    assert "replayed alone" in _refused(tmp_path, f"{job}[b]\nrw=read\nsize=1m\n")
