@@ -7,6 +7,7 @@ buffer holds at the bend.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +62,10 @@ _BUFFER_FULL_SHARE = 0.5
 _BLOCKS_MIN = 256
 """A drive has at least so many groups of blocks that are written at a time with one bit per cell.
 It may begin to make room when it begins the last one of its cache."""
+
+_CELLS_MAX = 0.7
+"""A cache that is written with one bit per cell holds at most this share of the capacity: that of
+cells of two bits, of a drive with two fifths of spare area."""
 
 _SAME_RATE_MIN = 0.9
 """A buffer is filled at this share of the earlier rate or more: at that of the link."""
@@ -159,6 +164,8 @@ class _Search:
     least: tuple[float, ...]
     uneven: bool = False
     """Whether the rate falls somewhere, but not for good."""
+    beyond: Bend | None = None
+    """A bend after more than any cache holds."""
 
 
 def _known_buffer(view: View) -> Buffer | None:
@@ -172,7 +179,7 @@ def _bends(view: View, m: Measured, grain: float = 0.0) -> tuple[Bend, Bend]:
 def _search(view: View) -> _Search:
     buffer = view.once(_known_buffer)
     doubtful: list[Bend] = []
-    uneven = False
+    uneven, beyond = False, None
     told: list[float] = []
     grain = buffer.round_bytes if buffer else 0.0
     short, through = view.once(write_buffer.short_curve), write_buffer.writes_through(view)
@@ -198,8 +205,23 @@ def _search(view: View) -> _Search:
             if buffer is None and may_be_buffer(bend, short):
                 doubtful.append(bend)
                 continue
-            return _Search(_Found((size, low, high), bend, m), tuple(doubtful), tuple(told))
-    return _Search(None, tuple(doubtful), tuple(told), uneven)
+            if size > _CELLS_MAX * (capacity_bytes(view.run) or math.inf):
+                beyond = bend
+                continue
+            found = _with_margins(view, _Found((size, low, high), bend, m))
+            if found.sizes[1] <= 0:
+                doubtful.append(bend)
+                continue
+            return _Search(found, tuple(doubtful), tuple(told))
+    return _Search(None, tuple(doubtful), tuple(told), uneven, beyond)
+
+
+def _with_margins(view: View, found: _Found) -> _Found:
+    value, low, high = found.sizes
+    low -= _MARGIN * value + _hidden_buffer(view, found)
+    # Where the cache gives way to another kind of cells, one block at a time does.
+    high += _MARGIN * value + (capacity_bytes(view.run) or 0) / _BLOCKS_MIN
+    return _Found((value, low, high), found.bend, found.burst)
 
 
 def _soon_again(view: View) -> Bend | None:
@@ -222,12 +244,8 @@ def size(view: View) -> Answer:
             return unknown(said, evidence=recovery.evidence)
         value, low, high = found.sizes
         said = say("measured", fast=found.bend.fast_rate, slow=found.bend.slow_rate)
-        low -= _MARGIN * value + _hidden_buffer(view, found)
-        # Where the cache gives way to another kind of cells, one block at a time does.
-        high += _MARGIN * value + (capacity_bytes(view.run) or 0) / _BLOCKS_MIN
-        bounds = (max(low, 0.0), high)
         evidence = ids([found.burst])
-        answer = known(value, said, bounds=bounds, detail=_detail(found), evidence=evidence)
+        answer = known(value, said, bounds=(low, high), detail=_detail(found), evidence=evidence)
         return _tested(answer, recovery)
     if search.doubtful:
         bend = search.doubtful[0]
@@ -235,6 +253,8 @@ def size(view: View) -> Answer:
         return unknown(
             say("like_a_buffer", slower=left, before=bend.count_bytes, held=left * bend.count_bytes)
         )
+    if search.beyond is not None:
+        return unknown(say("beyond", size=search.beyond.count_bytes))
     buffer, long = view.once(_known_buffer), view.once(bursts)
     bends = [_bends(view, m)[0] for m in long]
     link = view.value("link_ceiling")

@@ -108,7 +108,8 @@ def queue_depth(view: View) -> Answer:
     depth = knee(by_depth, _NO_MORE_DISK if disk else _NO_MORE)
     gain = max(by_depth.values()) / by_depth[1] if 1 in by_depth else 0.0
     shown = {**detail, "goodness": {"gain": gain}}
-    if depth == 1 or (depth == 2 and not disk and gain < _SECOND):
+    # A disk that chooses among near places gains little, so that little is not nothing.
+    if (depth == 1 and gain < _NO_MORE) or (depth == 2 and not disk and gain < _SECOND):
         return known(1, say("one"), detail=shown, evidence=evidence)
     if disk and depth is not None and gain >= _NO_MORE_DISK**2 and _is_flatter(by_depth, depth):
         said = say("chooses", depth=depth, gain=by_depth[depth] / by_depth[1])

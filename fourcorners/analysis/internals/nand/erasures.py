@@ -77,11 +77,6 @@ _AGAIN = 0.7
 _AGAIN_SHARE = 0.03
 """Up to this share of the waits may seem such by chance."""
 
-_SHARP_WAITS, _TOP, _TOP_MIN = 40, 0.1, 0.05
-"""The waits of reads that come at any time of an erasure, and wait for nothing else, are as
-frequent at its full length as at any other. At least half as many are to be in the last tenth, and
-so many waits must show it."""
-
 _COHERENCE_MIN = 0.9
 """From this coherence on all waits of a place are whole periods apart. Planes that erase by
 themselves, one after the other, have less, and their period is a part of what one block takes."""
@@ -178,21 +173,14 @@ def erase(view: View) -> Answer | None:
     low, high = fitted.interval_s
     # The drive may keep the reads in step, so that all of them come as late.
     low, high = (1 - _TOLERANCE) * low, (1 + _TOLERANCE) * high + cost.idle_s
-    if not ends_sharply(waited[waited > least], least, fitted.seconds):
-        # They may have waited for one program more.
-        low = min(low, fitted.seconds - longest_other)
+    # They may have waited for one program more, and all of them for the same one.
+    low = min(low, fitted.seconds - longest_other)
     detail: dict[str, Any] = {"waits": fitted.count, "longest_s": float(beside.seconds.max())}
-    if high - low > 2 * UNSURE * fitted.seconds:
+    # The value stands at the upper end of what it may be.
+    if fitted.seconds - low > UNSURE * low or high - low > 2 * UNSURE * fitted.seconds:
         return unknown(say("unsure", low=low, high=high), detail=detail, evidence=evidence)
     said = say("measured", waits=fitted.count)
     return known(fitted.seconds, said, interval=(low, high), detail=detail, evidence=evidence)
-
-
-def ends_sharply(waited: Floats, least_s: float, erase_s: float) -> bool:
-    """Whether waits are frequent up to the length of an erasure, and not beyond it."""
-    top = erase_s - _TOP * (erase_s - least_s)
-    share = np.count_nonzero(waited > top) / max(len(waited), 1)
-    return bool(len(waited) >= _SHARP_WAITS and share >= _TOP_MIN)
 
 
 def _one_at_a_time(view: View, waited_s: float) -> bool:
