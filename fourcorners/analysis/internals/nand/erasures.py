@@ -77,6 +77,12 @@ _AGAIN = 0.7
 _AGAIN_SHARE = 0.03
 """Up to this share of the waits may seem such by chance."""
 
+_SHARP_WAITS, _TOP, _TOP_MIN, _TOP_MAX = 40, 0.1, 0.05, 0.5
+"""The waits of reads that come at any time of an erasure, and wait for nothing else, are as
+frequent at its full length as at any other. At least half as many are to be in the last tenth, and
+so many waits must show it. If most are there, the reads are in step with the erasures. Then those
+that waited less, and for more than a program, may have met an erasure alone."""
+
 _COHERENCE_MIN = 0.9
 """From this coherence on all waits of a place are whole periods apart. Planes that erase by
 themselves, one after the other, have less, and their period is a part of what one block takes."""
@@ -173,14 +179,24 @@ def erase(view: View) -> Answer | None:
     low, high = fitted.interval_s
     # The drive may keep the reads in step, so that all of them come as late.
     low, high = (1 - _TOLERANCE) * low, (1 + _TOLERANCE) * high + cost.idle_s
-    # They may have waited for one program more, and all of them for the same one.
-    low = min(low, fitted.seconds - longest_other)
+    less = np.count_nonzero((waited > 1.1 * longest_other) & (waited <= least))
+    if not ends_sharply(waited[waited > least], int(less), least, fitted.seconds):
+        # They may have waited for one program more.
+        low = min(low, fitted.seconds - longest_other)
     detail: dict[str, Any] = {"waits": fitted.count, "longest_s": float(beside.seconds.max())}
     # The value stands at the upper end of what it may be.
     if fitted.seconds - low > UNSURE * low or high - low > 2 * UNSURE * fitted.seconds:
         return unknown(say("unsure", low=low, high=high), detail=detail, evidence=evidence)
     said = say("measured", waits=fitted.count)
     return known(fitted.seconds, said, interval=(low, high), detail=detail, evidence=evidence)
+
+
+def ends_sharply(waited: Floats, less: int, least_s: float, erase_s: float) -> bool:
+    """Whether waits are frequent up to the length of an erasure, and not beyond it."""
+    top = erase_s - _TOP * (erase_s - least_s)
+    share = np.count_nonzero(waited > top) / max(len(waited), 1)
+    in_step = share > _TOP_MAX and less > _TOP_MIN * len(waited)
+    return bool(len(waited) >= _SHARP_WAITS and share >= _TOP_MIN and not in_step)
 
 
 def _one_at_a_time(view: View, waited_s: float) -> bool:
