@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fourcorners.analysis.internals.nand import read_cost
-from fourcorners.analysis.internals.nand.erasures import ends_sharply
+from fourcorners.analysis.internals.nand.erasures import ends_sharply, in_step
 from fourcorners.analysis.internals.nand.page_kinds import Kinds
 from fourcorners.analysis.internals.nand.programs import Programs, bounded
 from fourcorners.analysis.internals.view import View
@@ -34,13 +34,13 @@ def _waits(piled: float, count: int) -> Floats:
 
 
 def test_waits_that_pile_up_do_not_end_sharply_at_the_longest() -> None:
-    assert ends_sharply(_waits(0.0, 200), 0, 1e-3, 3e-3)
-    assert not ends_sharply(_waits(1.0, 200), 0, 1e-3, 4.7e-3)
+    assert ends_sharply(_waits(0.0, 200), 1e-3, 3e-3)
+    assert not ends_sharply(_waits(1.0, 200), 1e-3, 4.7e-3)
     # Reads in step with the erasures, most of which met a program before.
-    assert ends_sharply(np.full(200, 4.7e-3), 0, 1e-3, 4.7e-3)
-    assert not ends_sharply(np.full(200, 4.7e-3), 20, 1e-3, 4.7e-3)
+    assert not in_step(np.full(200, 4.7e-3), 20, 1e-3, 4.7e-3)
+    assert in_step(np.full(200, 4.7e-3), 90, 1e-3, 4.7e-3)
     # A dozen may come in any order.
-    assert not ends_sharply(_waits(0.0, 12), 0, 1e-3, 3e-3)
+    assert not ends_sharply(_waits(0.0, 12), 1e-3, 3e-3)
 
 
 @pytest.mark.parametrize("ceiling", [None, 3.6e9])

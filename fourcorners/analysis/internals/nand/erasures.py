@@ -77,11 +77,12 @@ _AGAIN = 0.7
 _AGAIN_SHARE = 0.03
 """Up to this share of the waits may seem such by chance."""
 
-_SHARP_WAITS, _TOP, _TOP_MIN, _TOP_MAX = 40, 0.1, 0.05, 0.5
+_SHARP_WAITS, _TOP, _TOP_MIN, _TOP_MAX, _LESS_MAX = 40, 0.1, 0.05, 0.5, 0.25
 """The waits of reads that come at any time of an erasure, and wait for nothing else, are as
 frequent at its full length as at any other. At least half as many are to be in the last tenth, and
 so many waits must show it. If most are there, the reads are in step with the erasures. Then those
-that waited less, and for more than a program, may have met an erasure alone."""
+that waited less, and for more than a program, may have met an erasure alone, if they are more than
+a few."""
 
 _COHERENCE_MIN = 0.9
 """From this coherence on all waits of a place are whole periods apart. Planes that erase by
@@ -180,23 +181,32 @@ def erase(view: View) -> Answer | None:
     # The drive may keep the reads in step, so that all of them come as late.
     low, high = (1 - _TOLERANCE) * low, (1 + _TOLERANCE) * high + cost.idle_s
     less = np.count_nonzero((waited > 1.1 * longest_other) & (waited <= least))
-    if not ends_sharply(waited[waited > least], int(less), least, fitted.seconds):
+    shown = waited[waited > least]
+    behind_programs = in_step(shown, int(less), least, fitted.seconds)
+    if behind_programs or not ends_sharply(shown, least, fitted.seconds):
         # They may have waited for one program more.
         low = min(low, fitted.seconds - longest_other)
     detail: dict[str, Any] = {"waits": fitted.count, "longest_s": float(beside.seconds.max())}
-    # The value stands at the upper end of what it may be.
-    if fitted.seconds - low > UNSURE * low or high - low > 2 * UNSURE * fitted.seconds:
+    if behind_programs or high - low > 2 * UNSURE * fitted.seconds:
         return unknown(say("unsure", low=low, high=high), detail=detail, evidence=evidence)
     said = say("measured", waits=fitted.count)
     return known(fitted.seconds, said, interval=(low, high), detail=detail, evidence=evidence)
 
 
-def ends_sharply(waited: Floats, less: int, least_s: float, erase_s: float) -> bool:
+def in_step(waited: Floats, less: int, least_s: float, erase_s: float) -> bool:
+    """Whether most reads that met an erasure may have waited for the same program before it, as
+    others waited less, and for more than a program."""
+    return _top_share(waited, least_s, erase_s) > _TOP_MAX and less > _LESS_MAX * len(waited)
+
+
+def ends_sharply(waited: Floats, least_s: float, erase_s: float) -> bool:
     """Whether waits are frequent up to the length of an erasure, and not beyond it."""
+    return len(waited) >= _SHARP_WAITS and _top_share(waited, least_s, erase_s) >= _TOP_MIN
+
+
+def _top_share(waited: Floats, least_s: float, erase_s: float) -> float:
     top = erase_s - _TOP * (erase_s - least_s)
-    share = np.count_nonzero(waited > top) / max(len(waited), 1)
-    in_step = share > _TOP_MAX and less > _TOP_MIN * len(waited)
-    return bool(len(waited) >= _SHARP_WAITS and share >= _TOP_MIN and not in_step)
+    return float(np.count_nonzero(waited > top) / max(len(waited), 1))
 
 
 def _one_at_a_time(view: View, waited_s: float) -> bool:
