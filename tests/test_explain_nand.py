@@ -100,6 +100,15 @@ def lower_and_upper(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Findi
     return probed("explain", sections, tmp_path_factory.mktemp("two"), PROBES)
 
 
+def test_a_block_may_be_of_one_plane_or_two(lower_and_upper: dict[str, Finding]) -> None:
+    """Planes that serve no reads together do not show, and each has a block of its own."""
+    found = lower_and_upper["pages_per_block"]
+    assert found.verdict == "not identifiable"
+    assert found.said is not None
+    assert found.said.code.endswith("which_planes")
+    assert found.detail["count"] == pytest.approx(64)
+
+
 @pytest.mark.parametrize(
     ("name", "truth"),
     [
@@ -110,7 +119,6 @@ def lower_and_upper(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Findi
         ("program_time_extra", 0.0),
         ("bits_per_cell", 2),
         ("erase_time", 4e-3),
-        ("pages_per_block", 64),
     ],
 )
 def test_findings_are_those_of_the_flash(

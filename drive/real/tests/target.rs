@@ -166,7 +166,7 @@ fn flushes_and_forced_writes_reach_the_kernel() {
         forced.streams[0].fua = true;
         let recording = execute(&forced, &mut file.target(1), &Progress::default()).unwrap();
         let counts = recording.operations.each_ref().map(|operation| operation.ios);
-        assert_eq!((counts, recording.errors()), ([0, 60, 20], 0));
+        assert_eq!((counts, recording.errors()), ([0, 60, 20, 0, 0], 0));
         assert_eq!(recording.operations[Operation::Flush.index()].bytes, 0);
     }
 }

@@ -204,7 +204,7 @@ CATALOG: tuple[Asked, ...] = (
         _PROGRAM_NEEDS, Of.FLASH,
         assumes=(Assumption.WAITS_ARE_ERASURES,)),
     Asked("pages_per_block", "Pages of a block", "1", _DISCRETE, superblock.BESIDE, erasures.pages,
-        _PROGRAM_NEEDS, Of.FLASH,
+        (*_PROGRAM_NEEDS, "planes_per_die"), Of.FLASH,
         assumes=(Assumption.WAITS_ARE_ERASURES, Assumption.BLOCKS_IN_STEP)),
 
     Asked("command_queue_depth", "Commands that the drive accepts at once", "1", _DISCRETE,

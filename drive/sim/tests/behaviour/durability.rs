@@ -56,7 +56,10 @@ const PROGRAM_US: f64 = 4096.0 / 200.0 + 1300.0;
 fn a_flush_takes_as_long_as_the_row_that_it_waits_for() {
     let mut ssd = drive("ocz-vector-256gb", &[]);
     let recording = run(&mut ssd, &flushed(1_000, 1));
-    assert_eq!(recording.operations.each_ref().map(|operation| operation.ios), [0, 1_000, 1_000]);
+    assert_eq!(
+        recording.operations.each_ref().map(|operation| operation.ios),
+        [0, 1_000, 1_000, 0, 0]
+    );
     assert_within("write, us", mean_us(&recording, Operation::Write), COMMAND_US + LINK_US, 0.01);
     // The data is in the buffer when the flush begins: command and program.
     assert_within(

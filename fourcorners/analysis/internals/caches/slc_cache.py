@@ -134,6 +134,13 @@ def may_be_buffer(bend: Bend, short: Curve | None) -> bool:
     return first < FASTER_MIN * bend.slow_rate or held > left * seen_bytes
 
 
+def _as_the_buffer(bend: Bend, buffer: Buffer) -> bool:
+    """Whether a bend may be the end of the write buffer itself, as data come to it at the same rate
+    and fill no more than twice of it: the short burst may have met one that was half full."""
+    held = bend.count_bytes * (1 - bend.slow_rate / bend.fast_rate)
+    return held <= 2 * buffer.size_bytes and bend.fast_rate >= _LINK_SHARE * buffer.link_rate
+
+
 def bursts(view: View) -> list[Measured]:
     """The long bursts of writes to an erased drive."""
     return [*write_buffer.LONG(view)[-1:], *FILL(view)]
@@ -202,7 +209,7 @@ def _search(view: View) -> _Search:
             if not bend.is_one:
                 uneven = True
                 continue
-            if buffer is None and may_be_buffer(bend, short):
+            if may_be_buffer(bend, short) if buffer is None else _as_the_buffer(bend, buffer):
                 doubtful.append(bend)
                 continue
             if size > _CELLS_MAX * (capacity_bytes(view.run) or math.inf):
