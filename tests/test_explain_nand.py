@@ -104,9 +104,8 @@ def test_a_block_may_be_of_one_plane_or_two(lower_and_upper: dict[str, Finding])
     """Planes that serve no reads together do not show, and each has a block of its own."""
     found = lower_and_upper["pages_per_block"]
     assert found.verdict == "not identifiable"
-    assert found.said is not None
-    assert found.said.code.endswith("which_planes")
-    assert found.detail["count"] == pytest.approx(64)
+    assert "half as many of each of two planes" in found.text
+    assert found.detail["count"] == pytest.approx(64, rel=0.01)
 
 
 @pytest.mark.parametrize(
