@@ -237,6 +237,7 @@ __all__ = [
     "prepare",
     "preview_runs",
     "query",
+    "replay",
     "report",
     "reproduce",
     "resume",
