@@ -24,7 +24,11 @@ from fourcorners.serving.reading import INTERVAL_S, Reading, read, sentences
 from fourcorners.serving.served import split_words
 
 _WINDOW_S = 120.0
+"""What the plot shows: as much as is read at a glance, two seconds a column on 60 columns."""
+
 _PLOT_ROWS = 5
+"""Twenty steps of the dots of a plot, and everything fits on a terminal of 24 rows."""
+
 # Frame and labels beside a plot: "| 1,234 MB/s".
 _PLOT_MARGIN = 18
 

@@ -11,7 +11,7 @@ from fourcorners.wording import amount, count, duration, number, percent, rate
 
 
 @dataclass(frozen=True)
-class Pace:
+class RecentRate:
     """What an operation did in the drive's time between two answers; ``latency_s`` is the mean,
     and ``None`` where nothing completed."""
 
@@ -27,7 +27,7 @@ class Reading:
 
     status: Mapping[str, Any]
     seconds: float
-    operations: Mapping[str, Pace]
+    operations: Mapping[str, RecentRate]
     late_share: float
     write_amplification: float | None
     """Of what was written between both; ``None`` where nothing was, or where the drive does not
@@ -64,7 +64,7 @@ def read(before: Mapping[str, Any], after: Mapping[str, Any]) -> Reading:
         then, now = before["operations"][name], after["operations"][name]
         ios = now["ios"] - then["ios"]
         latency_sum_s = (now["latency_sum_ns"] - then["latency_sum_ns"]) * 1e-9
-        paces[name] = Pace(
+        paces[name] = RecentRate(
             ios / seconds,
             (now["bytes"] - then["bytes"]) / seconds,
             latency_sum_s / ios if ios else None,

@@ -21,6 +21,7 @@ mod injection;
 mod io;
 mod listen;
 pub mod nbd;
+mod pending;
 mod saving;
 mod served;
 mod server;

@@ -4,19 +4,16 @@
 use crate::contents::Contents;
 use crate::data::Data;
 use crate::fault::Fault;
-use crate::injection::{DeviceFault, Effect, Injection, hash};
+use crate::injection::{DeviceFault, Injection, hash};
 use crate::io::{Command, EIO, Finished, Io, TRANSFER_BYTES_MAX};
+use crate::pending::Pending;
 use crate::tally::{Cut, Tally};
-use crate::undo::Epoch;
 use fourcorners_target::{Completion, VirtualDrive};
-use fourcorners_workload::{Content, Operation, Request};
+use fourcorners_workload::Operation;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Requests that the drive's model is given at a time; more wait here, in order.
 pub const OUTSTANDING_MAX: u32 = 1024;
-
-/// Most of a range of zeroes that the model is asked to write at a time.
-const ZERO_PART_BYTES: u32 = 1 << 20;
 
 /// A drive, what it holds, and what is on its way.
 pub struct Served<'a> {
@@ -43,20 +40,6 @@ pub struct Served<'a> {
     accepted: u64,
     done: Vec<Completion>,
     tally: Tally,
-}
-
-/// An I/O in the drive.
-struct Pending {
-    io: Io,
-    effect: Effect,
-    /// In the order in which they were submitted.
-    number: u64,
-    submitted_ns: u64,
-    errno: i32,
-    /// Of a flush.
-    epoch: Epoch,
-    /// Of zeroes: bytes that the model was given.
-    given_bytes: u32,
 }
 
 impl<'a> Served<'a> {
@@ -503,26 +486,4 @@ impl<'a> Served<'a> {
     pub fn finish(self) -> Tally {
         self.tally
     }
-}
-
-impl Pending {
-    /// What the model is asked for next: all of it, or of zeroes the next part.
-    fn next_request(&mut self) -> Request {
-        let left = self.io.length_bytes - self.given_bytes;
-        let (content, length_bytes) = match &self.io.command {
-            Command::Zero { .. } => (Content::Compressible(0), left.min(ZERO_PART_BYTES)),
-            Command::Write(bytes) if is_zero(bytes) => (Content::Compressible(0), left),
-            _ => (Content::Incompressible, left),
-        };
-        let offset_bytes = self.io.offset_bytes + u64::from(self.given_bytes);
-        self.given_bytes += length_bytes;
-        let operation = self.io.command.operation();
-        let fua = operation == Operation::Write && (self.io.is_forced || self.effect.is_forced);
-        Request { operation, offset_bytes, length_bytes, content, fua }
-    }
-}
-
-/// Whether a drive that compresses would store next to nothing.
-fn is_zero(bytes: &[u8]) -> bool {
-    bytes.first() == Some(&0) && bytes.windows(2).all(|pair| pair[0] == pair[1])
 }
