@@ -135,7 +135,7 @@ def replay(
     speed: float = 1.0,
     queue_depth: int | None = None,
     content: str | None = None,
-    endurance: Size | None = None,
+    endurance_bytes: Annotated[Size | None, Parameter(name="--endurance")] = None,
     fill: Annotated[bool, Parameter(negative="--no-fill")] = True,
     format: str | None = None,
     log_ios: int | None = None,
@@ -162,7 +162,7 @@ def replay(
         The most I/Os that are outstanding; with --pace depth, how many.
     content
         What is written: incompressible, repeated, compressible:PERCENT or duplicated:PERCENT.
-    endurance
+    endurance_bytes
         What may be written to the drive by its rating, such as 150TB: says how long it lasts under
         the recorded load.
     fill
@@ -181,7 +181,7 @@ def replay(
         speed=speed,
         queue_depth=queue_depth,
         content=content,
-        endurance_bytes=endurance,
+        endurance_bytes=endurance_bytes,
         fill=fill,
         format=format,
         log_ios=log_ios,
