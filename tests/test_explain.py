@@ -88,10 +88,10 @@ def test_what_probing_may_cost_a_real_drive() -> None:
     # What the reviews' largest drives were, at what steps.py takes a drive to write.
     capacity = 256 * 10**9
     reads = Subject("device", capacity, writable=False)
-    assert find_suite("explain-reads").plan(reads).duration_s <= 660
+    assert find_suite("explain-reads").plan(reads).duration_s <= 600
     writes = Subject("device", capacity, needs_fill=True)
     everything = find_suite("explain").plan(writes)
-    assert everything.duration_s <= 3660
+    assert everything.duration_s <= 3600
     assert everything.written_bytes <= 2 * capacity
 
 
