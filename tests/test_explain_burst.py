@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from explain_fixture import KIB, MIB, code, probed, small_ssd
 
-from fourcorners.analysis.internals.caches.buffer_line import read_curve
+from fourcorners.analysis.internals.caches.buffer_line import Buffer, read_curve
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.caches.slc_cache import may_be_buffer
-from fourcorners.analysis.internals.caches.slowdown import find_bends
+from fourcorners.analysis.internals.caches.slowdown import Bend, find_bends
 from fourcorners_validation.arena.drive_text import (
     Bytes,
     BytesPerSecond,
@@ -175,15 +175,24 @@ def test_a_cache_ends_where_a_drive_becomes_slower_in_two_steps(between: float) 
 
 def test_a_bend_is_a_cache_where_a_buffer_would_have_shown_or_is_not_there() -> None:
     bend, _ = find_bends(_curve((186e6, 273e6), (888e6, 224e6)))
-    assert may_be_buffer(bend, None)
-    assert may_be_buffer(bend, _curve((268e6, 254e6)))
+    assert may_be_buffer(bend, None, None)
+    assert may_be_buffer(bend, _curve((268e6, 254e6)), None)
     # Without a write buffer the first writes wait for flash.
-    assert not may_be_buffer(bend, _curve((2e6, 100e6), (266e6, 273e6)))
+    assert not may_be_buffer(bend, _curve((2e6, 100e6), (266e6, 273e6)), None)
     # The short burst would have been slower from 56 MB on.
     steep, _ = find_bends(_curve((60e6, 273e6), (440e6, 120e6)))
-    assert not may_be_buffer(steep, _curve((268e6, 254e6)))
+    assert not may_be_buffer(steep, _curve((268e6, 254e6)), None)
     large, _ = find_bends(_curve((700e6, 273e6), (900e6, 200e6)))
-    assert not may_be_buffer(large, None)
+    assert not may_be_buffer(large, None, None)
+
+
+@pytest.mark.parametrize("size", [11e6, 7e6])
+def test_a_buffer_may_have_been_half_full_when_the_short_burst_began(size: float) -> None:
+    bend = Bend(16.8e6, fast_rate=564e6, slow_rate=10e6, misfit=0.0)
+    buffer = Buffer(size, 0.0, 565e6, 10e6, 0.0, 0.0, 0.0, 0.0)
+    assert may_be_buffer(bend, None, buffer) is (size > 8e6)
+    # A cache that is slower than the link is none.
+    assert not may_be_buffer(replace(bend, fast_rate=400e6), None, buffer)
 
 
 @pytest.mark.parametrize("at", [0.3, 0.55, 0.75, 0.9])

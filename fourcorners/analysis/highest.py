@@ -51,8 +51,7 @@ def highest(points: Sequence[Measured]) -> Highest:
 
 def _of_sweep(points: Sequence[Measured]) -> Highest:
     by_depth = sorted(points, key=lambda one: one.queue_depth or 0)
-    timeless = any(one.iops == 0 for one in points)
-    if timeless or len({one.queue_depth for one in points}) < max(SWEEP_MIN, len(points)):
+    if len({one.queue_depth for one in points}) < max(SWEEP_MIN, len(points)):
         best = max(points, key=lambda one: one.iops)
         estimate = of_point(best, IOPS)
         return Highest(best, None if estimate is None else estimate.interval())

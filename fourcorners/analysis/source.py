@@ -70,16 +70,17 @@ class Measured(OperationRecording):
 
 
 def measured(run: RunData, test: str | None = None, operation: str | None = None) -> list[Measured]:
-    """The operations with at least one successful I/O, in the order of the run; of one name or one
-    of the program's tests if given, whatever a suite has named it. Of a suite that has the test
-    several times it is the one that bears its name, else the first."""
+    """The operations with a rate, in the order of the run: at least one I/O succeeded, and all
+    together took time, which they need not on a simulated drive. Of one name or one of the
+    program's tests if given, whatever a suite has named it. Of a suite that has the test several
+    times it is the one that bears its name, else the first."""
     name = None if test is None else _named(run, test)
     return [
         Measured(operation=own, of=recording, **vars(one))
         for recording in run.recordings
         if name in (None, recording.test)
         for own, one in recording.operations.items()
-        if one.ios > 0 and operation in (None, own)
+        if one.iops > 0 and operation in (None, own)
     ]
 
 

@@ -110,8 +110,9 @@ def _round_bytes(curve: Curve, bend: Bend) -> float:
     return period_s * bend.slow_rate
 
 
-def may_be_buffer(bend: Bend, short: Curve | None) -> bool:
-    """Whether a write buffer alone explains a bend, although the short burst did not show one.
+def may_be_buffer(bend: Bend, short: Curve | None, buffer: Buffer | None) -> bool:
+    """Whether a write buffer alone explains a bend, although the short burst showed none, or a
+    smaller one: it may have been half full then.
 
     A buffer that fills at the fast rate while it drains at the slow one holds the bytes before the
     bend times 1 - slow / fast. Drives without a buffer accept their first writes as slowly as they
@@ -120,8 +121,11 @@ def may_be_buffer(bend: Bend, short: Curve | None) -> bool:
     Args:
         bend: the bend of a long burst.
         short: the curve of the short burst, if it was measured.
+        buffer: the write buffer that it showed, if any.
     """
     held = bend.count_bytes * (1 - bend.slow_rate / bend.fast_rate)
+    if buffer is not None:
+        return held <= 2 * buffer.size_bytes and bend.fast_rate >= _LINK_SHARE * buffer.link_rate
     if held > _BUFFER_MAX:
         return False
     if short is None:
@@ -132,13 +136,6 @@ def may_be_buffer(bend: Bend, short: Curve | None) -> bool:
     left = 1 - bend.slow_rate / first
     seen_bytes = _BUFFER_FULL_SHARE * float(short.count_bytes[-1])
     return first < FASTER_MIN * bend.slow_rate or held > left * seen_bytes
-
-
-def _as_the_buffer(bend: Bend, buffer: Buffer) -> bool:
-    """Whether a bend may be the end of the write buffer itself, as data come to it at the same rate
-    and fill no more than twice of it: the short burst may have met one that was half full."""
-    held = bend.count_bytes * (1 - bend.slow_rate / bend.fast_rate)
-    return held <= 2 * buffer.size_bytes and bend.fast_rate >= _LINK_SHARE * buffer.link_rate
 
 
 def bursts(view: View) -> list[Measured]:
@@ -209,7 +206,7 @@ def _search(view: View) -> _Search:
             if not bend.is_one:
                 uneven = True
                 continue
-            if may_be_buffer(bend, short) if buffer is None else _as_the_buffer(bend, buffer):
+            if may_be_buffer(bend, short, buffer):
                 doubtful.append(bend)
                 continue
             if size > _CELLS_MAX * (capacity_bytes(view.run) or math.inf):
