@@ -135,6 +135,27 @@ def test_a_write_that_hangs_makes_no_log_blocks(hanging_s: float) -> None:
     assert found.value == 0
 
 
+@pytest.mark.parametrize(("points", "value"), [(14, None), (3, 0.0)])
+def test_writes_that_mostly_wait_exclude_no_log_blocks(points: int, value: float | None) -> None:
+    """Many planes that merge side by side make the mean write short, but not the longest."""
+    run = FakeRun()
+    for number in range(14):
+        recording = f"probe-alignment/{number}"
+        waits_ms = 45.0 if number < points else 1.2
+        mean_s = (0.8 * 80 + waits_ms * 20) / 100 / 32 * 1e-3
+        about: dict[str, Any] = {
+            "boundary_bytes": 1024 << number // 2,
+            "where": ("at", "across")[number % 2],
+        }
+        run.add(
+            recording, "write", iops=1 / mean_s, elapsed_s=100 * mean_s, queue_depth=32, **about
+        )
+        _latencies(run, recording, "write", {0.8: 80, waits_ms: 20})
+    found = log_blocks.log_blocks(_view(run))
+    assert found.value == value
+    assert found.verdict == ("not identifiable" if value is None else "measured")
+
+
 def test_a_single_read_that_hangs_reorders_nothing() -> None:
     run = FakeRun()
     for depth in (1, 2, 4, 8):

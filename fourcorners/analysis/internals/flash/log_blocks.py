@@ -6,6 +6,10 @@ log block has to be merged with the blocks whose data it holds. Such writes are 
 blocks, because there is room for their logs, or some of them take many times as long as others
 (BAST: Kim et al., IEEE Transactions on Consumer Electronics 48(2), 2002; FAST: Lee et al., ACM TECS
 6(3), 2007).
+
+Many planes that merge side by side, or logs that many blocks share, make the mean write as short as
+that of a drive that maps pages and collects garbage. A drive without log blocks is therefore one
+whose writes do not spend most of their time in such waits.
 """
 
 from __future__ import annotations
@@ -57,6 +61,7 @@ def log_blocks(view: View) -> Answer:
     varies = longest_s / quickest_s
     apart = 0.0 if near_s is None else median_s / near_s
     rewrites = slowest_s >= max(_REWRITE_S, _REWRITE_READS * read_s)
+    stops_s = _stops_s(nearby(view))
     detail = {
         "rewrites": rewrites,
         "read_s": read_s,
@@ -64,7 +69,9 @@ def log_blocks(view: View) -> Answer:
         "goodness": {"varies": varies, "apart": apart},
     }
     there, said = None, say("unclear", median_s=median_s)
-    if not rewrites:
+    if not rewrites and stops_s >= _REWRITE_S:
+        said = say("merges_or_collection", median_s=median_s, stops_s=stops_s)
+    elif not rewrites:
         there, said = False, say("no_rewrites", slowest_s=slowest_s)
     elif apart > _APART:
         there, said = True, say("quick_nearby", median_s=median_s)
@@ -78,5 +85,22 @@ def log_blocks(view: View) -> Answer:
 def _write_s(m: Measured) -> float:
     """The time per write. If all outstanding writes wait for one another, the median of the
     latencies shows it too, and one write that hangs at the end of a point does not change that."""
-    queued_s = (m.latency_percentile_s(50) or 0.0) / (m.queue_depth or 1)
+    queued_s = _queued_s(m)
     return queued_s if _HANGS * queued_s < 1 / m.iops else 1 / m.iops
+
+
+def _queued_s(m: Measured) -> float:
+    return (m.latency_percentile_s(50) or 0.0) / (m.queue_depth or 1)
+
+
+def _stops_s(points: list[Measured]) -> float:
+    """How much longer than the median the longest waits are that take most of the drive's time;
+    zero where the writes of most points do not wait so. Other work of the drive or the host, and a
+    buffer that fills up, make the writes of a few points wait."""
+    hangs = [m for m in points if _HANGS * _queued_s(m) < 1 / m.iops]
+    if 2 * len(hangs) <= len(points):
+        return 0.0
+    longer_s = [
+        (m.latency_percentile_s(99) or 0.0) - (m.latency_percentile_s(50) or 0.0) for m in hangs
+    ]
+    return float(np.median(longer_s))
