@@ -150,6 +150,7 @@ def test_writes_that_mostly_wait_exclude_no_log_blocks(points: int, value: float
         run.add(
             recording, "write", iops=1 / mean_s, elapsed_s=100 * mean_s, queue_depth=32, **about
         )
+        run.rows[-1] |= {"latency_min_s": 0.8e-3, "latency_max_s": 1e-3 * waits_ms}
         _latencies(run, recording, "write", {0.8: 80, waits_ms: 20})
     found = log_blocks.log_blocks(_view(run))
     assert found.value == value
