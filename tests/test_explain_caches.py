@@ -97,6 +97,22 @@ def test_a_busy_disk_need_not_read_ahead(iops: float, streams: int | None) -> No
     assert found.value == streams
 
 
+def test_a_disk_that_each_command_keeps_from_reading_ahead_does_it_after_a_pause() -> None:
+    run = FakeRun()
+    run.add("probe-caches/sentinel/1", "read", iops=180, sentinel=1)
+    for name in ("sequential", "random"):
+        run.add(f"probe-caches/{name}", "read", iops=170, pattern=name, block_bytes=4096)
+    for count, latency_s in ((1, 170e-6), (3, 170e-6), (4, 5.8e-3)):
+        where: dict[str, Any] = {"sequences": count, "latency_mean_s": latency_s}
+        run.add(f"probe-caches/streams/{count}", "read", iops=20 * count, **where)
+    ahead = read_cache.reads_ahead(view_of(run))
+    assert ahead is not None
+    assert ahead.value == 1
+    found = read_cache.streams(view_of(run, read_ahead=ahead))
+    assert found is not None
+    assert found.value == 3
+
+
 def test_the_largest_that_all_hit_is_told_from_a_late_hit() -> None:
     assert bracket({1: True, 2: True, 4: False, 8: True}) == (2, 4)
     assert bracket({1: False, 2: True}) == (None, 1)

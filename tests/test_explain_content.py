@@ -1,11 +1,15 @@
 """Compression, deduplication, flushes and caches as the probes find them follow the drive's own."""
 
+import itertools
 from pathlib import Path
+from typing import Any
 
 import pytest
+from analysis_fixture import FakeRun
 from explain_fixture import KIB, MIB, probed, small_ssd, view_of
 
 import fourcorners as fc
+from fourcorners.analysis.internals.caches import durability
 from fourcorners.analysis.internals.flash import data_reduction
 from fourcorners.store import Run
 from fourcorners_validation.arena.drive_text import Bytes, GigabitsPerSecond, Seconds
@@ -103,6 +107,26 @@ def test_a_disk_with_a_write_cache_loses_it(tmp_path: Path) -> None:
         run = fc.run("probe-flush", target, out=tmp_path)
     values = {finding.name: finding.value for finding in run.findings}
     assert (values["volatile_write_cache"], values["power_loss_protection"]) == (1, 0)
+
+
+@pytest.mark.parametrize(("write_s", "protected"), [(0.6e-3, None), (3e-3, 0)])
+def test_writes_far_below_a_turn_do_not_wait_for_platters(
+    write_s: float, protected: int | None
+) -> None:
+    # A disk with a write cache that carries out neither flushes nor FUA, and takes longer for the
+    # command of a write than for that of a read.
+    took_s = {"plain": write_s, "forced": write_s, "read": 6e-3, "just read": 0.17e-3}
+    run = FakeRun()
+    for turn, (kind, seconds) in itertools.product((1, 2, 3), took_s.items()):
+        operation = "read" if "read" in kind else "write"
+        where: dict[str, Any] = {"kind": kind, "latency_mean_s": seconds}
+        run.add(f"probe-flush/{kind}/{turn}", operation, iops=40, elapsed_s=1, **where)
+    for operation, kind in (("flush", "flushed"), ("read", "just written")):
+        where = {"kind": kind, "latency_mean_s": 0.17e-3}
+        run.add(f"probe-flush/{kind}", operation, iops=100, elapsed_s=1, **where)
+    told = durability.is_protected(view_of(run))
+    assert told is not None
+    assert told.value == protected
 
 
 def test_a_drive_that_cannot_keep_the_pace_is_not_slower_for_it(tmp_path: Path) -> None:

@@ -156,9 +156,11 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         if "sequential" not in measured or "random" not in measured:
             return ()
         sequential_s, random_s = (1 / measured[id].iops for id in ("sequential", "random"))
-        if not moves_an_arm(random_s) or not read_cache.is_ahead(random_s, sequential_s):
+        one = measured["streams/1"].read if "streams/1" in measured else None
+        memory_s = read_cache.from_memory_s(sequential_s, one)
+        if not moves_an_arm(random_s) or not read_cache.is_ahead(random_s, memory_s):
             return ()
-        limit_s = read_cache.between_s(sequential_s, random_s)
+        limit_s = read_cache.between_s(memory_s, random_s)
         distances, busy, idle = {}, {}, {}
         for axes, recording in measured.points:
             share = read_cache.share_below(recording.read, limit_s)

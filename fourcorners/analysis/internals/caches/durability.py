@@ -63,7 +63,12 @@ random read; a read that takes at most the second share does not."""
 
 _AS_MEMORY_MAX, _SLOWER_MIN = 2.0, 3.0
 """A write completes in a buffer if it takes at most so many times as long as a read from a cache.
-It waits for the medium if it takes at least as many times as the second value."""
+It may wait for the medium if it takes at least as many times as the second value."""
+
+_MEDIUM_LEAST = 0.25
+"""Where no write takes as much as this share of the time of a random read, none waits for the
+medium: a program of flash takes longer than a read of it, and a disk writes at any angle. By chance
+a round of writes waits for no more than a quarter of a turn, but not all six."""
 
 _FLUSH_AS_FORCED_MIN = 0.3
 """A flush waits for the medium if it takes at least this share of what FUA adds to a write: both
@@ -134,6 +139,9 @@ def _told(view: View, which: int) -> Answer | None:
     times = {kind: [_service_s(m) for m in _WAYS[kind](view)] for kind in ("forced", "plain")}
     if yes[0] and min(times["forced"]) <= max(times["plain"]):
         yes, said = [None, None], say("durability.not_always", shown=said)
+    if yes[0] is False and max(map(max, times.values())) < _MEDIUM_LEAST * usual["read"]:
+        shown = say("durability.times_cached", times=_times(usual), cached=usual["just read"])
+        yes, said = [None, None], say("durability.kept", shown=shown)
     detail = _detail(view, usual) | {"waits_for_nothing": said.code == "durability.kept"}
     answer = yes_or_no(yes[which], said, detail=detail)
     # That FUA takes longer shows that it is carried out; that writes wait needs no flush.
@@ -168,7 +176,7 @@ def _what(usual: Mapping[str, float]) -> tuple[bool | None, bool | None, Said]:
     """Whether the cache is volatile, whether it is protected, and why; ``None`` where the times do
     not show it."""
     plain, forced, read = usual["plain"], usual["forced"], usual["read"]
-    shown = say("durability.times", plain=plain, forced=forced, read=read)
+    shown = _times(usual)
     if forced >= _FORCED_SLOWER_MIN * plain:
         return True, False, say("durability.before_durable", shown=shown)
     if forced <= _FORCED_ALIKE_MAX * plain:
@@ -188,6 +196,11 @@ def _what(usual: Mapping[str, float]) -> tuple[bool | None, bool | None, Said]:
         if waits:
             return False, False, say("durability.waits", shown=shown)
     return None, None, say("durability.unclear", shown=shown)
+
+
+def _times(usual: Mapping[str, float]) -> Said:
+    plain, forced, read = usual["plain"], usual["forced"], usual["read"]
+    return say("durability.times", plain=plain, forced=forced, read=read)
 
 
 def _half_width(values: npt.NDArray[np.float64]) -> float:

@@ -89,11 +89,13 @@ between them is read."""
 
 @dataclass(frozen=True)
 class _Alone:
-    """The reads outside the regions, with their mean times."""
+    """The reads outside the regions, with their mean times; ``memory_s`` is that of a read from
+    memory, if the drive reads ahead."""
 
     sequential: Measured
     random: Measured
     uncached_s: float
+    memory_s: float
 
     @property
     def random_s(self) -> float:
@@ -105,7 +107,7 @@ class _Alone:
 
     @property
     def limit_s(self) -> float:
-        return between_s(self.sequential_s, self.random_s)
+        return between_s(self.memory_s, self.random_s)
 
 
 def _alone(view: View) -> _Alone | None:
@@ -115,7 +117,25 @@ def _alone(view: View) -> _Alone | None:
     sequential = [m for m in points if m.point.get("pattern") == "sequential"]
     if not random or not sequential or random[0].block_bytes != sequential[0].block_bytes:
         return None
-    return _Alone(sequential[0], random[0], usual_s(random[-1]))
+    memory_s = usual_s(sequential[0])
+    if view.is_disk:
+        memory_s = from_memory_s(memory_s, by(SIDE_BY_SIDE(view), PointAxis.SEQUENCES).get(1))
+    return _Alone(sequential[0], random[0], usual_s(random[-1]), memory_s)
+
+
+def from_memory_s(sequential_s: float, paused: OperationRecording | None) -> float:
+    """The time of a read from memory on a disk that reads ahead.
+
+    A command ends the reading ahead on some disks (Worthington, Ganger, Patt and Wilkes). The next
+    read of a sequence then comes too late for its sector, and waits for a turn; but after a pause
+    it is in memory.
+
+    Args:
+        sequential_s: the mean time of a read of a sequence without pauses.
+        paused: the reads of a sequence with pauses.
+    """
+    paused_s = None if paused is None else paused.latency_percentile_s(50)
+    return min(sequential_s, paused_s or sequential_s)
 
 
 def _from_memory(view: View, read_s: float) -> tuple[bool | None, list[str]]:
@@ -149,6 +169,11 @@ def reads_ahead(view: View) -> Answer | None:
     again = {} if view.is_disk else view.once(_again)
     alike = Assumption.READS_AHEAD_ALONE
     if not is_ahead(alone.random_s, alone.sequential_s):
+        paused = by(SIDE_BY_SIDE(view), PointAxis.SEQUENCES).get(1) if view.is_disk else None
+        if paused is not None and share_below(paused, alone.limit_s) > _HITS:
+            about["evidence"] = [*about["evidence"], paused.recording]
+            said = say("after_a_pause", memory_s=alone.memory_s, random_s=alone.random_s)
+            return yes_or_no(True, said, **about).checked(alike, True, [paused.recording])
         return yes_or_no(False, say("alike"), **about).checked(alike, None)
     in_memory, shown_by = view.once(_from_memory, alone.sequential.latency_percentile_s(50) or 0.0)
     if in_memory is False:
