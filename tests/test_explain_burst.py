@@ -11,7 +11,7 @@ from explain_fixture import KIB, MIB, code, probed, small_ssd
 
 from fourcorners.analysis.internals.caches.buffer_line import Buffer, read_curve
 from fourcorners.analysis.internals.caches.burst_curve import Curve
-from fourcorners.analysis.internals.caches.slc_cache import may_be_buffer
+from fourcorners.analysis.internals.caches.slc_cache import may_be_buffer, passes
 from fourcorners.analysis.internals.caches.slowdown import Bend, find_bends
 from fourcorners_validation.arena.drive_text import (
     Bytes,
@@ -193,6 +193,15 @@ def test_a_buffer_may_have_been_half_full_when_the_short_burst_began(size: float
     assert may_be_buffer(bend, None, buffer) is (size > 8e6)
     # A cache that is slower than the link is none.
     assert not may_be_buffer(replace(bend, fast_rate=400e6), None, buffer)
+
+
+def test_a_burst_that_passes_the_end_of_a_cache_shows_that_there_is_none() -> None:
+    """The drive becomes hot in one of two bursts, each to the erased drive."""
+    cache = (190e6, 180e6, 200e6)
+    assert passes(_curve((1e6, 1800e6), (267e6, 67e6)), cache)
+    assert not passes(_curve((190e6, 67e6), (78e6, 50e6)), cache)
+    # It ends too soon to show.
+    assert not passes(_curve((210e6, 67e6)), cache)
 
 
 @pytest.mark.parametrize("at", [0.3, 0.55, 0.75, 0.9])

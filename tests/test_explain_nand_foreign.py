@@ -6,10 +6,11 @@ from typing import cast
 import numpy as np
 import pytest
 
+from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.nand import read_cost
 from fourcorners.analysis.internals.nand.erasures import ends_sharply, in_step
 from fourcorners.analysis.internals.nand.page_kinds import Kinds
-from fourcorners.analysis.internals.nand.programs import Programs, bounded
+from fourcorners.analysis.internals.nand.programs import Programs, bounded, by_rounds, turn_s
 from fourcorners.analysis.internals.view import View
 from fourcorners.recording.arrays import Floats
 
@@ -52,3 +53,71 @@ def test_the_time_of_a_byte_on_a_link_has_no_least_where_its_ceiling_is_unknown(
     least, most = read_cost.link_s(cast(View, view))
     assert least <= 1 / 3.6e9 <= most
     assert (least == most) is (ceiling is not None)
+
+
+def _cost(**parts: object) -> read_cost.ReadCost:
+    usual = {"idle_s": 66e-6, "die_s": 50e-6, "memory_s": 14e-6, "per_byte_s": (1.2e-9, 1.2e-9)}
+    return read_cost.ReadCost(**usual, small_bytes=(2048, 2048), of_channel=True, **parts)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("planes", [None, 4.0])
+def test_a_round_has_the_transfers_of_all_planes_that_are_programmed_together(
+    planes: float | None,
+) -> None:
+    program_s, page = 412e-6, 8192.0
+    round_s = program_s + (planes or 1) * page * 1.2e-9
+    known = {"stripe_bytes": page, "planes_per_die": planes}
+    view = SimpleNamespace(
+        once={read_cost.read_cost: _cost(), turn_s: round_s}.get,
+        answer=lambda _: SimpleNamespace(detail={"round_s": round_s}),
+        value=known.get,
+    )
+    bounds = by_rounds(cast(View, view))
+    assert bounds is not None
+    assert bounds[0] <= program_s <= bounds[1]
+    assert bounds[1] - bounds[0] < 0.2 * program_s
+
+
+def test_a_write_that_waits_for_one_more_program_is_of_no_other_kind() -> None:
+    """Every second write waits for the parity of the one before it."""
+    program_s, beside_s = 1.25e-3, (74e-6, 104e-6)
+
+    def found(*kinds_s: float) -> Programs:
+        shares = (1 / len(kinds_s),) * len(kinds_s)
+        errors = (5e-6,) * len(kinds_s)
+        return Programs(Kinds(kinds_s, errors, shares, 0.04), beside_s, None, None)
+
+    once = program_s + 99e-6
+    assert found(once, once + program_s).may_be_in_a_row
+    assert found(once, once + program_s, once + 2 * program_s).may_be_in_a_row
+    assert not found(once).may_be_in_a_row
+    assert not found(once, once + 1.5 * program_s).may_be_in_a_row
+    assert not found(once, once + program_s, once + 3 * program_s).may_be_in_a_row
+
+
+def test_a_read_from_the_write_buffer_is_none_of_flash() -> None:
+    """On a slow link it takes longer than the array's read does."""
+    assert read_cost.in_memory(69.6e-6, 137e-6, 63.5e-6, 69.6e-6)
+    # It only needs no part of the mapping any more; writes wait for flash.
+    assert not read_cost.in_memory(130e-6, 195e-6, 63.5e-6, 700e-6)
+    assert not read_cost.in_memory(137e-6, 137e-6, 63.5e-6, 69.6e-6)
+
+
+@pytest.mark.parametrize("slope_s", [0.0, 15e-9])
+def test_noise_of_reads_makes_no_time_on_the_channel(slope_s: float) -> None:
+    """Single reads of a noisy array, all of which bring a whole page."""
+    link_s = 3.6e-9
+    sizes = {n: (130e-6 + n * (slope_s + link_s), 1.1e-6) for n in (512, 1536)}
+    sizes[1536] = (sizes[1536][0] + 2.5e-6, 1.1e-6)  # By chance.
+    seen = SimpleNamespace(block_bytes=2048)
+    view = SimpleNamespace(
+        once=lambda function, *_: {
+            conflicting_reads.seen: seen,
+            conflicting_reads.alone: sizes,
+        }.get(function, SimpleNamespace(latency_s={})),
+        points=lambda *_: [],
+        value={"link_ceiling": 1 / link_s}.get,
+    )
+    (least, most), shown = read_cost._channel(cast(View, view), 260e-6, 107e-6)
+    assert shown is (slope_s > 0)
+    assert least <= slope_s <= most

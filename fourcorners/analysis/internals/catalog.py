@@ -101,6 +101,7 @@ _READ_NEEDS = (
 _PROGRAM_NEEDS = (
     *_READ_NEEDS,
     "stripe_bytes",
+    "planes_per_die",
     "log_blocks",
     "power_loss_protection",
     "write_drain_rate",
@@ -204,7 +205,7 @@ CATALOG: tuple[Asked, ...] = (
         _PROGRAM_NEEDS, Of.FLASH,
         assumes=(Assumption.WAITS_ARE_ERASURES,)),
     Asked("pages_per_block", "Pages of a block", "1", _DISCRETE, superblock.BESIDE, erasures.pages,
-        (*_PROGRAM_NEEDS, "planes_per_die"), Of.FLASH,
+        _PROGRAM_NEEDS, Of.FLASH,
         assumes=(Assumption.WAITS_ARE_ERASURES, Assumption.BLOCKS_IN_STEP)),
 
     Asked("command_queue_depth", "Commands that the drive accepts at once", "1", _DISCRETE,

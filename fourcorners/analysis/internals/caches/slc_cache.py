@@ -70,6 +70,10 @@ cells of two bits, of a drive with two fifths of spare area."""
 _SAME_RATE_MIN = 0.9
 """A buffer is filled at this share of the earlier rate or more: at that of the link."""
 
+_SEEN_PAST = 0.1
+"""A burst shows the rate past a cache if it goes on for this share of the cache: for some hundred
+buckets of a histogram."""
+
 _AGAIN_MIN = 0.03
 """If less than this share of a cache shows again after a pause, there may be no cache."""
 
@@ -170,6 +174,8 @@ class _Search:
     """Whether the rate falls somewhere, but not for good."""
     beyond: Bend | None = None
     """A bend after more than any cache holds."""
+    once_only: _Found | None = None
+    """A bend that another burst to the erased drive passed without becoming slower."""
 
 
 def _known_buffer(view: View) -> Buffer | None:
@@ -216,8 +222,30 @@ def _search(view: View) -> _Search:
             if found.sizes[1] <= 0:
                 doubtful.append(bend)
                 continue
+            if any(
+                passes(completion_curve(view.run, other), found.sizes)
+                for other in view.once(bursts)
+                if other is not m
+            ):
+                return _Search(None, tuple(doubtful), tuple(told), once_only=found)
             return _Search(found, tuple(doubtful), tuple(told))
     return _Search(None, tuple(doubtful), tuple(told), uneven, beyond)
+
+
+def passes(curve: Curve, sizes: tuple[float, float, float]) -> bool:
+    """Whether another burst to the erased drive went on at one rate where a cache of this size, or
+    of the least or the greatest that it may have, ends. A cache is empty in both; what slows down
+    one of them may be heat, a limit of the rate by volume or time, or other work.
+
+    Args:
+        curve: the curve of the other burst.
+        sizes: the size of the cache, and the least and the greatest that it may have, in bytes.
+    """
+    _, low, high = sizes
+    total = float(curve.count_bytes[-1])
+    if total < (1 + _SEEN_PAST) * high:
+        return False
+    return curve.rate(low / 2, low) < SLOWER_MIN * curve.rate(high, total)
 
 
 def _with_margins(view: View, found: _Found) -> _Found:
@@ -251,6 +279,9 @@ def size(view: View) -> Answer:
         evidence = ids([found.burst])
         answer = known(value, said, bounds=(low, high), detail=_detail(found), evidence=evidence)
         return _tested(answer, recovery)
+    if search.once_only is not None:
+        said = say("not_in_all", size=search.once_only.sizes[0])
+        return unknown(said, evidence=ids(view.once(bursts)))
     if search.doubtful:
         bend = search.doubtful[0]
         left = 1 - bend.slow_rate / bend.fast_rate

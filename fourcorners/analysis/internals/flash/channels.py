@@ -26,18 +26,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.flash.conflicting_reads import (
     PAIRS,
     pairs,
     points,
     seen,
     shown_levels,
-    typical_s,
     units,
 )
 from fourcorners.analysis.internals.flash.levels import APART, CHANNEL, DIE, NOTHING
 from fourcorners.analysis.internals.link import generation
-from fourcorners.analysis.internals.view import PointAxis, View, by
+from fourcorners.analysis.internals.view import View
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
@@ -88,7 +88,7 @@ def channels(view: View) -> Answer | None:
     detail, dies = _detail(view), view.value("dies")
     if dies is None:
         return unknown(say("no_dies"), detail=detail)
-    alone = {n: typical_s(m)[0] for n, m in by(points(view, "alone"), PointAxis.ALONE).items()}
+    alone = {n: seconds for n, (seconds, _) in view.once(conflicting_reads.alone).items()}
     count = view.once(units) or 0
     together = {n: s for n, s in view.once(pairs, "together").latency_s.items() if n < count}
     if not together or not alone:

@@ -117,14 +117,20 @@ def typical_s(m: Measured) -> tuple[float, float]:
     return typical, _OF_HALVES * math.sqrt(squares) / float(most.sum())
 
 
+def alone(view: View) -> dict[int, tuple[float, float]]:
+    """For each size of single reads their typical latency and its standard error, in seconds."""
+    found = by(points(view, "alone"), PointAxis.ALONE)
+    return {size: typical_s(m) for size, m in found.items()}
+
+
 def pairs(view: View, kind: str) -> Pairs:
     """The typical latencies of the pairs of a kind."""
     found = by(points(view, kind), PointAxis.STRIPES)
     typical = {n: typical_s(m) for n, m in found.items()}
     error_s = statistics.median(error for _, error in typical.values()) if typical else 0.0
-    alone = by(points(view, "alone"), PointAxis.ALONE)
+    single = view.once(alone)
     # Where the second read comes later, it finds the first one's commands out of its way.
-    alone_s = typical_s(alone[min(alone)])[0] if alone and kind == "late" else None
+    alone_s = single[min(single)][0] if single and kind == "late" else None
     latency_s = {n: mean for n, (mean, _) in typical.items()}
     return Pairs(latency_s, error_s, alone_s, kind != "together")
 

@@ -25,6 +25,7 @@ from fourcorners.analysis.internals.collection.superblock import BESIDE, waits
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.nand.page_kinds import Kinds, page_kinds
 from fourcorners.analysis.internals.nand.read_cost import (
+    PLAIN,
     READ_BYTES,
     TEST,
     ReadCost,
@@ -38,7 +39,6 @@ from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
 
 FORCED = pick(TEST, "write", kind="forced")
-_PLAIN = pick(TEST, "write", kind="plain")
 _FLUSHED = pick(TEST, "flush", kind="flushed")
 _FLUSHED_WRITES = pick(TEST, "write", kind="flushed")
 _FILL = pick("probe-overwrite", "write", stage="fill")
@@ -88,6 +88,17 @@ class Programs:
         """The middle of what is not the program."""
         return sum(self.beside_s) / 2
 
+    @property
+    def may_be_in_a_row(self) -> bool:
+        """Whether slower writes may wait for one more program each, of parity or of what the drive
+        keeps for itself, so that they are no other kind of pages."""
+        quickest, *slower = self.kinds.seconds
+        low, high = self.bounds(quickest, self.kinds.errors_s[0])
+        return bool(slower) and all(
+            number * low <= later - quickest <= number * high
+            for number, later in enumerate(slower, 1)
+        )
+
     def time_s(self, latency_s: float) -> float:
         """The time of the program in such a write."""
         return latency_s - self.beside_mean_s
@@ -110,7 +121,7 @@ def programs(view: View) -> Programs | Said:
     """What forced writes show, or why they show nothing."""
     cost = view.once(read_cost)
     forced = latencies_s(FORCED(view))
-    plain, middle = median_s(_PLAIN(view)), median_s(FORCED(view))
+    plain, middle = median_s(PLAIN(view)), median_s(FORCED(view))
     if cost is None or middle is None or plain is None:
         return say("program_time.not_forced")
     if view.value("log_blocks"):
@@ -128,6 +139,8 @@ def programs(view: View) -> Programs | Said:
         return say("program_time.many_times")
     found = Programs(kinds, _beside(view, cost), view.once(turn_s), None)
     found = replace(found, waited_s=_waited(view, cost, found.time_s(kinds.seconds[-1])))
+    if found.may_be_in_a_row:
+        return say("program_time.in_a_row", quickest=kinds.seconds[0], slowest=kinds.seconds[-1])
     return bounded(found, view.once(by_rounds))
 
 
@@ -193,7 +206,8 @@ def by_rounds(view: View) -> tuple[float, float] | None:
     """Bounds of the mean program, from the rounds in which the dies empty the write buffer;
     ``None`` where these do not show, or are not what all dies take in one turn.
 
-    A round is the program and the transfer of what a die programs together.
+    A round is the program and the transfer of what a die programs together: of all its planes, one
+    after the other.
     """
     cost, turn = view.once(read_cost), view.once(turn_s)
     drain, row = view.answer("write_drain_rate"), view.value("stripe_bytes")
@@ -202,7 +216,7 @@ def by_rounds(view: View) -> tuple[float, float] | None:
         return None
     if not abs(round_s / turn - 1) <= _ROUND_IS_TURN or not cost.of_channel:
         return None
-    least, most = cost.over_channel(row, row)
+    least, most = cost.over_channel(row, row * (view.value("planes_per_die") or 1))
     return (1 - _TOLERANCE) * turn - most, (1 + _TOLERANCE) * turn - least
 
 

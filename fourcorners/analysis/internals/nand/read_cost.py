@@ -11,9 +11,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from fourcorners.analysis.internals.flash import conflicting_reads
+from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.analysis.internals.view import View, pick
+from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
 
 TEST = "probe-flush"
@@ -22,6 +25,7 @@ READ_BYTES = 4096
 """Of a single read."""
 
 READ_ALONE = pick(TEST, "read", kind="read")
+PLAIN = pick(TEST, "write", kind="plain")
 _SAME_PLACE = pick(TEST, "read", kind="just read")
 _JUST_WRITTEN = pick(TEST, "read", kind="just written")
 
@@ -50,6 +54,9 @@ _UNIT_MAX = _UNITS[-1]
 
 _CLEARLY = 0.4
 """One of two explanations is taken if it is off by at most this share of the other."""
+
+_CHANCE = float(scipy.stats.norm.isf(FALSE_ALARM))
+"""So many standard errors of the mean latencies make no slope of their own."""
 
 _SLOPE_MIN = 0.01
 """A channel's time of a page shows if it is at least this share of a read."""
@@ -97,6 +104,7 @@ def read_cost(view: View) -> ReadCost | None:
     if alone is None or shown is None or seen is None:
         return None
     again, written = median_s(_SAME_PLACE(view)), median_s(_JUST_WRITTEN(view))
+    plain = median_s(PLAIN(view))
     one = 1 / shown[0]
     rare = _rare(READ_ALONE(view), alone)
     if again is not None and again > one:
@@ -107,18 +115,35 @@ def read_cost(view: View) -> ReadCost | None:
     die_s = one / (1 + rare) if limits and one <= alone * (1 + rare) else None
     # A read of a drive that has to look up its mapping may take longer than one of the same place.
     idle = alone
-    if again is not None and die_s is not None and die_s < again < alone:
+    kept = again is not None and in_memory(again, alone, die_s, plain)
+    if again is not None and not kept and die_s is not None and die_s < again < alone:
         idle = again
     cached = [
         seconds
         for seconds in (again, written)
         if seconds is not None
         and seconds <= _MEMORY_MAX * idle
-        and (die_s is None or seconds < die_s)
+        and (die_s is None or seconds < die_s or in_memory(seconds, alone, die_s, plain))
     ]
     per_byte, measured = _channel(view, idle, die_s)
     moved = _moved(view, sum(per_byte) / 2 if measured else 0.0)
     return ReadCost(idle, die_s, min(cached, default=None), per_byte, moved, measured)
+
+
+def in_memory(seconds: float, alone_s: float, die_s: float | None, plain_s: float | None) -> bool:
+    """Whether a read comes from the write buffer: it takes as long as a write that ends there, and
+    lacks the array's read.
+
+    Args:
+        seconds: the read of a place that may be in the buffer.
+        alone_s: a read of flash.
+        die_s: the array's part of it, if that is known.
+        plain_s: a write that is neither forced nor flushed, if there are any.
+    """
+    if die_s is None or plain_s is None:
+        return False
+    # Half of the array's read is as far from a read with it as from one without.
+    return seconds <= alone_s - die_s / 2 and abs(seconds - plain_s) < die_s / 2
 
 
 def _rare(points: list[Measured], middle_s: float) -> float:
@@ -138,10 +163,10 @@ def _moved(view: View, per_byte_s: float) -> tuple[int, int]:
     assert seen is not None
     small = seen.block_bytes
     most = int(max(min(unit or page or _UNIT_MAX, page or _UNIT_MAX), small))
-    sizes = list(seen.alone.items())
+    sizes = list(view.once(conflicting_reads.alone).items())
     if per_byte_s == 0 or len(sizes) < _SIZES:
         return small, most
-    (least, least_s), (half, half_s) = sizes[:2]
+    (least, (least_s, _)), (half, (half_s, _)) = sizes[:2]
     longer_s = half_s - least_s - (half - least) * sum(link_s(view)) / 2
     by_bytes = abs(longer_s - (half - least) * per_byte_s)
     by_unit = {
@@ -173,20 +198,23 @@ def _channel(view: View, idle_s: float, die_s: float | None) -> tuple[tuple[floa
     seen = view.once(conflicting_reads.seen)
     assert seen is not None
     link = link_s(view)
-    sizes = list(seen.alone.items())
+    sizes = list(view.once(conflicting_reads.alone).items())
     if len(sizes) >= 2:
-        (small, small_s), (large, large_s) = sizes[-2:]
+        (small, (small_s, small_error_s)), (large, (large_s, large_error_s)) = sizes[-2:]
         both = (large_s - small_s) / (large - small)
+        error = math.hypot(small_error_s, large_error_s) / (large - small)
         least, most = both - link[1], both - link[0]
         shows = least if view.value("link_ceiling") else most
-        if shows * large > _SLOPE_MIN * idle_s:
-            low, high = (1 - _SLOPE_TOLERANCE) * max(least, 0.0), (1 + _SLOPE_TOLERANCE) * most
-            return (low, high), True
+        if (shows - _CHANCE * error) * large > _SLOPE_MIN * idle_s:
+            chance = two_sided_t(math.inf) * error
+            low = (1 - _SLOPE_TOLERANCE) * max(least - chance, 0.0)
+            return (low, (1 + _SLOPE_TOLERANCE) * (most + chance)), True
         dies, channels = view.value("dies"), view.value("channels")
-        if seen.together and dies and channels and channels < dies:
-            alone_s = (seen.alone[min(seen.alone)] + large_s) / 2
-            wait = 2 * (max(seen.together.values()) - min(seen.together.values()))
-            late = max(2 * (min(seen.together.values()) - alone_s), 0.0)
+        pairs_s = view.once(conflicting_reads.pairs, "together").latency_s.values()
+        if pairs_s and dies and channels and channels < dies:
+            alone_s = (sizes[0][1][0] + large_s) / 2
+            wait = 2 * (max(pairs_s) - min(pairs_s))
+            late = max(2 * (min(pairs_s) - alone_s), 0.0)
             low, high = max(wait - large * link[1], 0.0) / large, (wait + late) / large
             if high * large > _SLOPE_MIN * idle_s:
                 return (low, high), True
