@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from analysis_fixture import FakeRun
+from explain_fixture import view_of
 from made_manifest import made_manifest
 from rich.console import Console
 
@@ -103,6 +104,18 @@ def test_what_the_host_answered_is_not_the_drives() -> None:
     assert doubted.said is not None
     assert doubted.said.code == "any.answered"
     assert doubted.said.parameters["title"] == "Never written"
+    assert "so it is" in doubted.text
+
+
+def test_a_limit_on_the_rate_is_not_the_end_of_a_queue() -> None:
+    queue, other = (
+        Finding(name, "X", "measured", "so it is", value=1.0, evidence=("capped",))
+        for name in ("command_queue_depth", "volatile_write_cache")
+    )
+    cap = Finding("artefact_rate_cap", "Rate cap", "severe", "", evidence=("capped",))
+    run = FakeRun()
+    doubted, kept = Doubts.of(view_of(run), [cap]).applied([queue, other])
+    assert (doubted.verdict, doubted.value, kept) == ("not identifiable", None, other)
     assert "so it is" in doubted.text
 
 

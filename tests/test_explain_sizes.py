@@ -49,6 +49,16 @@ def test_an_odd_size_does_not_bend_the_model_and_is_told() -> None:
     assert odd.value == pytest.approx(1 / 3, rel=0.02)
 
 
+def test_the_interval_has_what_the_ends_say_where_the_model_fails() -> None:
+    # A volume paces requests by their bytes: a small one waits for the network alone.
+    sizes = 512.0 * 2 ** np.arange(16)
+    _, penalty, rate, *_ = internals.find(_probed(np.maximum(2.5e-3, sizes / 125e6)))
+    assert penalty.interval is not None
+    assert rate.interval is not None
+    assert penalty.interval[0] <= 2.5e-3 <= penalty.interval[1]
+    assert rate.interval[0] <= 125e6 <= rate.interval[1]
+
+
 def test_intervals_hold_what_single_sizes_scatter_about() -> None:
     chance = np.random.default_rng(5)
     sizes = 512.0 * 2 ** np.arange(16)

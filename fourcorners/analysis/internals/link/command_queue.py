@@ -111,6 +111,9 @@ def queue_depth(view: View) -> Answer:
     # A disk that chooses among near places gains little, so that little is not nothing.
     if (depth == 1 and gain < _NO_MORE) or (depth == 2 and not disk and gain < _SECOND):
         return known(1, say("one"), detail=shown, evidence=evidence)
+    if disk and by_depth.get(2, 0.0) > ARM_SHARED * by_depth[1]:
+        # What serves several at a time ends the gain, where the queue would go on.
+        return unknown(say("no_gain"), detail=shown, evidence=evidence)
     if disk and depth is not None and gain >= _NO_MORE_DISK**2 and _is_flatter(by_depth, depth):
         said = say("chooses", depth=depth, gain=by_depth[depth] / by_depth[1])
         return known(depth, said, detail=shown, evidence=evidence)

@@ -96,7 +96,11 @@ class _Fitted:
         low, high = value / stretch, value * stretch
         if self.is_chance:
             return low, high
-        return by_scatter and (min(low, by_scatter[0]), max(high, by_scatter[1]))
+        if by_scatter is None:
+            return None
+        # Where the model fails at some sizes, what the smallest and the largest say is as likely.
+        ends = tuple(self.detail["two_point"].values())[part] if self.off else value
+        return min(low, by_scatter[0], ends), max(high, by_scatter[1], ends)
 
 
 def penalty(view: View, operation: str) -> Answer | None:

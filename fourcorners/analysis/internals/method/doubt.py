@@ -1,4 +1,5 @@
-"""Findings that are not accepted, because other load disturbed them or the host answered the reads.
+"""Findings that are not accepted, because other load disturbed them, the host answered the reads,
+or something limited their rate.
 
 The reads between the points of a probe that only reads show other load on the drive. A probe that
 writes changes the drive itself and cannot show other load; its findings are doubted if most of the
@@ -35,6 +36,10 @@ UNAFFECTED = ("probe-seeks", "probe-trim")
 ANSWERED = ("artefact_unwritten_blocks", "artefact_page_cache")
 """The findings about reads that the host answered."""
 
+CAP, CAPPED = "artefact_rate_cap", ("command_queue_depth", "parallel_units")
+"""The finding about a limit that is not the drive's, and those that show where more outstanding
+reads gain nothing: under such a limit none do."""
+
 DISTURBED = ("any.probe_disturbed", "any.most_disturbed")
 """The codes of doubts because of other load."""
 
@@ -46,13 +51,15 @@ most of them drift in no more than three of a million runs."""
 @dataclass(frozen=True)
 class Doubts:
     """``drifts`` are the findings of it; ``watched`` the probes that only read, and had reads
-    between their points; ``answered`` has the finding by which the host answered a recording;
-    ``sources`` the probe and the operations of each recording."""
+    between their points; ``answered`` has
+    the finding by which the host answered a recording; ``sources`` the probe and the operations of
+    each recording; ``capped`` the finding of a limit that it met."""
 
     drifts: Sequence[Finding] = ()
     watched: Collection[str] = ()
     answered: Mapping[str, Finding] = field(default_factory=dict)
     sources: Mapping[str, tuple[str, Collection[str]]] = field(default_factory=dict)
+    capped: Mapping[str, Finding] = field(default_factory=dict)
 
     @classmethod
     def of(cls, view: View, misleading: Sequence[Finding]) -> Doubts:
@@ -65,6 +72,7 @@ class Doubts:
             {m.test for m in SENTINELS(view) if m.test in READING},
             {id: one for one in misleading if one.name in ANSWERED for id in one.evidence},
             sources,
+            {id: one for one in misleading if one.name == CAP for id in one.evidence},
         )
 
     def applied(self, findings: Sequence[Finding]) -> list[Finding]:
@@ -82,6 +90,8 @@ class Doubts:
         if by is not None:
             said = say("any.answered", title=by.title, text=finding.text)
             finding = _not_taken(finding, said)
+        if finding.name in CAPPED and any(id in self.capped for id in finding.evidence):
+            finding = _not_taken(finding, say("any.capped", text=finding.text))
         return finding
 
     def _disturbed(self, finding: Finding) -> Said | None:
