@@ -4,6 +4,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from analysis_fixture import FakeRun
 from explain_fixture import view_of
@@ -97,20 +98,31 @@ def test_a_busy_disk_need_not_read_ahead(iops: float, streams: int | None) -> No
     assert found.value == streams
 
 
-def test_a_disk_that_each_command_keeps_from_reading_ahead_does_it_after_a_pause() -> None:
+@pytest.mark.parametrize(
+    ("quick_s", "is_ahead"),
+    [(170e-6, 1), (3.3e-3, 0), pytest.param(0.6e-3, 0, id="at a good moment of each turn")],
+)
+def test_a_disk_that_each_command_keeps_from_reading_ahead_does_it_after_a_pause(
+    quick_s: float, is_ahead: int
+) -> None:
     run = FakeRun()
     run.add("probe-caches/sentinel/1", "read", iops=180, sentinel=1)
     for name in ("sequential", "random"):
         run.add(f"probe-caches/{name}", "read", iops=170, pattern=name, block_bytes=4096)
-    for count, latency_s in ((1, 170e-6), (3, 170e-6), (4, 5.8e-3)):
+    for count, latency_s in ((1, quick_s), (3, quick_s), (4, 5.8e-3)):
         where: dict[str, Any] = {"sequences": count, "latency_mean_s": latency_s}
         run.add(f"probe-caches/streams/{count}", "read", iops=20 * count, **where)
+        if latency_s == 0.6e-3:
+            # Each is 20 us further on.
+            late = np.arange(300_000, 900_000, 20_000)
+            run.rows[-1] |= {"latency_min_s": 0.3e-3, "latency_max_s": 0.9e-3}
+            run.histograms[f"probe-caches/streams/{count}", "read"] = (late, late, late // late)
     ahead = read_cache.reads_ahead(view_of(run))
     assert ahead is not None
-    assert ahead.value == 1
+    assert ahead.value == is_ahead
     found = read_cache.streams(view_of(run, read_ahead=ahead))
     assert found is not None
-    assert found.value == 3
+    assert found.value == (3 if is_ahead else None)
 
 
 def test_the_largest_that_all_hit_is_told_from_a_late_hit() -> None:

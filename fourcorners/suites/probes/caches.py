@@ -157,7 +157,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             return ()
         sequential_s, random_s = (1 / measured[id].iops for id in ("sequential", "random"))
         one = measured["streams/1"].read if "streams/1" in measured else None
-        memory_s = read_cache.from_memory_s(sequential_s, one)
+        memory_s = read_cache.from_memory_s(random_s, sequential_s, one)
         if not moves_an_arm(random_s) or not read_cache.is_ahead(random_s, memory_s):
             return ()
         limit_s = read_cache.between_s(memory_s, random_s)

@@ -53,6 +53,12 @@ or its page is at hand, takes at least 1.87 times as long."""
 _AHEAD_GAIN = 1.15
 """From this ratio of random to sequential time of a small read on, a drive reads ahead."""
 
+_PAUSED_MAX, _ALIKE_MAX = 0.15, 1.3
+"""Reads of a disk that come from memory after a pause take less than this share of the time of a
+random read; and three quarters of them take at most so many times as long as the quickest tenth.
+Choices: a command takes a disk below a tenth of a seek and half a turn, and thirty places that
+follow one another move under the head by a tenth of a turn."""
+
 _HITS = 0.8
 """From this share of reads in memory on, the drive reads ahead of all sequences. The first reads of
 a sequence are never in memory, and of one sequence too many, one in so many reads is not."""
@@ -119,23 +125,28 @@ def _alone(view: View) -> _Alone | None:
         return None
     memory_s = usual_s(sequential[0])
     if view.is_disk:
-        memory_s = from_memory_s(memory_s, by(SIDE_BY_SIDE(view), PointAxis.SEQUENCES).get(1))
+        paused = by(SIDE_BY_SIDE(view), PointAxis.SEQUENCES).get(1)
+        memory_s = from_memory_s(usual_s(random[0]), memory_s, paused)
     return _Alone(sequential[0], random[0], usual_s(random[-1]), memory_s)
 
 
-def from_memory_s(sequential_s: float, paused: OperationRecording | None) -> float:
+def from_memory_s(random_s: float, sequential_s: float, paused: OperationRecording | None) -> float:
     """The time of a read from memory on a disk that reads ahead.
 
     A command ends the reading ahead on some disks (Worthington, Ganger, Patt and Wilkes). The next
     read of a sequence then comes too late for its sector, and waits for a turn; but after a pause
-    it is in memory.
+    it is in memory. Reads from memory all take the same time. Those that the platters serve at a
+    good moment take longer and longer, as their places move under the head.
 
     Args:
+        random_s: the mean time of a random read.
         sequential_s: the mean time of a read of a sequence without pauses.
         paused: the reads of a sequence with pauses.
     """
-    paused_s = None if paused is None else paused.latency_percentile_s(50)
-    return min(sequential_s, paused_s or sequential_s)
+    if paused is None or is_ahead(random_s, sequential_s):
+        return sequential_s
+    low, middle, high = (paused.latency_percentile_s(p) or random_s for p in (10, 50, 75))
+    return middle if middle < _PAUSED_MAX * random_s and high < _ALIKE_MAX * low else sequential_s
 
 
 def _from_memory(view: View, read_s: float) -> tuple[bool | None, list[str]]:
@@ -170,7 +181,8 @@ def reads_ahead(view: View) -> Answer | None:
     alike = Assumption.READS_AHEAD_ALONE
     if not is_ahead(alone.random_s, alone.sequential_s):
         paused = by(SIDE_BY_SIDE(view), PointAxis.SEQUENCES).get(1) if view.is_disk else None
-        if paused is not None and share_below(paused, alone.limit_s) > _HITS:
+        in_time = is_ahead(alone.random_s, alone.memory_s)
+        if paused and in_time and share_below(paused, alone.limit_s) > _HITS:
             about["evidence"] = [*about["evidence"], paused.recording]
             said = say("after_a_pause", memory_s=alone.memory_s, random_s=alone.random_s)
             return yes_or_no(True, said, **about).checked(alike, True, [paused.recording])

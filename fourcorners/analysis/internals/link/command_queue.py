@@ -91,7 +91,9 @@ def queue_depth(view: View) -> Answer:
     """Finds how many commands the drive accepts at a time."""
     by_depth, seen = view.once(rates), view.once(conflicting_reads.seen)
     detail = {"queue_depth": list(by_depth), "iops": list(by_depth.values())}
-    if seen is not None and seen.beside:
+    disk = is_disk(by_depth)
+    # A read of a disk that comes out of a queue later may just have another way.
+    if seen is not None and seen.beside and not disk:
         evidence = ids(conflicting_reads.points(view, "beside"))
         detail |= {"beside": list(seen.beside), "beside_iops": list(seen.beside.values())}
         depth = seen.queue_depth
@@ -104,7 +106,6 @@ def queue_depth(view: View) -> Answer:
             return unknown(say("pace", depth=depth), detail=detail, evidence=evidence)
         return known(depth, say("waits"), detail=detail | {"goodness": goodness}, evidence=evidence)
     evidence = ids(RANDOM(view))
-    disk = is_disk(by_depth)
     depth = knee(by_depth, _NO_MORE_DISK if disk else _NO_MORE)
     gain = max(by_depth.values()) / by_depth[1] if 1 in by_depth else 0.0
     shown = {**detail, "goodness": {"gain": gain}}
