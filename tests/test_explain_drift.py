@@ -112,7 +112,7 @@ def test_a_limit_on_the_rate_is_not_the_end_of_a_queue() -> None:
         Finding(name, "X", "measured", "so it is", value=1.0, evidence=("capped",))
         for name in ("command_queue_depth", "volatile_write_cache")
     )
-    cap = Finding("artefact_rate_cap", "Rate cap", "severe", "", evidence=("capped",))
+    cap = Finding("artefact_rate_cap", "Rate cap", "measured", "", evidence=("capped",))
     run = FakeRun()
     doubted, kept = Doubts.of(view_of(run), [cap]).applied([queue, other])
     assert (doubted.verdict, doubted.value, kept) == ("not identifiable", None, other)
