@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from fault_runs import validate
 
+from fourcorners.analysis.steady_state import UNIFORM
 from fourcorners.cli import main
 from fourcorners.cli.output import print_document
 from fourcorners.errors import EXIT_USAGE
@@ -26,6 +27,7 @@ def trace_of(rate: np.ndarray) -> Trace:
         capacity_bytes=1_000_000,
         spare_bytes_max=300_000,
         unwritten_bytes=0.0,
+        spread=UNIFORM,
         round_s=2,
         rate=rate,
         clean=rate,

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from fault_runs import validate
 
-from fourcorners.analysis.steady_state import judge
+from fourcorners.analysis.steady_state import Spread, judge
+from fourcorners.analysis.steady_state.spread import SLOW_MAX
 from fourcorners.cli import main
 from fourcorners.errors import UserError
 from fourcorners_validation.arena.steady.measured import (
@@ -62,6 +63,18 @@ def test_a_drive_that_falls_after_it_was_called_steady_counts_as_false(tmp_path:
     _write(tmp_path, "uniform", [*_cliff(5, 150), *(40_000.0 for _ in range(150))])
     judged = [judge_series(one) for one in read_folder(tmp_path)]
     assert score_measured(judged).falsely_steady == 1
+
+
+def test_how_the_writes_are_spread_is_in_the_name_of_the_experiment(tmp_path: Path) -> None:
+    names = ("uniform", "zipf-0.2", "twozone-0.8", "cold-0.9")
+    for name in names:
+        _write(tmp_path, name, _cliff(5, 20))
+    slowness = [one.spread.slowness for one in read_folder(tmp_path)]
+    assert slowness[0] == 1.0
+    assert slowness == sorted(slowness)
+    assert slowness[2] == pytest.approx(Spread.of_pattern("hot-cold:0.2:0.8").slowness)
+    # What is never written is never mixed.
+    assert slowness[3] == SLOW_MAX
 
 
 def test_of_a_part_that_was_filled_the_rest_is_spare_area(tmp_path: Path) -> None:

@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 
 from fourcorners.analysis.steady_state import (
+    UNIFORM,
     DepartureWatch,
     OnlineJudge,
     Series,
+    Spread,
     State,
     Verdict,
     judge,
     snia_window,
 )
+from fourcorners.workload import Stream
 
 CAPACITY = 1e9
 FREE = 0.3e9
@@ -148,6 +151,90 @@ def test_a_drive_that_was_not_filled_falls_until_its_level_can_be_told() -> None
     assert verdict.text == "steady"
     # The mean of the last capacity is 2 % above what the drive will end at.
     assert verdict.value == pytest.approx(4e6, rel=0.01)
+
+
+@pytest.mark.parametrize("capacities", [0.5, 2.0, 5.0])
+@pytest.mark.parametrize("exponent", [0.8, 1.0, 1.2])
+def test_a_spread_knows_how_much_is_still_unwritten(exponent: float, capacities: float) -> None:
+    places = 20_000
+    odds = np.arange(1, places + 1.0) ** -exponent
+    draws = np.random.default_rng(5).choice(
+        places, size=int(capacities * places), p=odds / odds.sum()
+    )
+    left = 1 - len(np.unique(draws)) / places
+    spread = Spread.of_pattern(f"zipf:{exponent}", places)
+    assert spread.unwritten(np.array([capacities]))[0] == pytest.approx(left, abs=0.01)
+
+
+def test_a_spread_is_as_slow_as_its_cold_data() -> None:
+    assert UNIFORM.slowness == Spread.of_pattern("hot-cold:0.5:0.5").slowness == 1.0
+    assert Spread.of_pattern("sequential").slowness == 1.0
+    # After 1.25 capacities uniform writes leave 29 %; of these, 80 % are written at a quarter of
+    # that pace, and 29 % are left after 4.1 capacities.
+    assert Spread.of_pattern("hot-cold:0.2:0.8").slowness == pytest.approx(4.1 / 1.25, rel=0.01)
+    assert Spread.of_pattern("zoned:80/20:20/80").slowness == pytest.approx(4.1 / 1.25, rel=0.01)
+    # Fio's pareto: a fifth of the places takes four fifths of the accesses, and so on within it.
+    assert Spread.of_pattern("pareto:0.2").slowness > 4.1 / 1.25
+    assert Spread.of_pattern("hot-cold:0.5:1").slowness == 8.0
+
+
+def test_several_streams_mix_as_the_slowest_that_writes() -> None:
+    uniform, skewed = Stream.write("random", 4096), Stream.write("hot-cold:0.2:0.8", 4096)
+    read = Stream.read("hot-cold:0.1:0.9", 4096)
+    spread = Spread.of_streams([uniform, skewed, read], CAPACITY)
+    assert spread.slowness == Spread.of_pattern("hot-cold:0.2:0.8").slowness
+
+
+def test_a_slow_fall_of_skewed_writes_is_not_called_steady() -> None:
+    def answered(capacities: float, fall: float, skewed: Spread) -> Verdict:
+        """A cliff, and a rate that falls by so much until 4 capacities are written."""
+        total = np.arange(0.0, capacities, 0.002)
+        value = np.where(total < 0.2, 20e6, 4e6 * (1 + fall * np.maximum(0, 1 - total / 4)))
+        noise = np.random.default_rng(1).normal(1, 0.04, len(value))
+        series = Series(
+            value * noise, CAPACITY * 0.002 / value, CAPACITY * np.full(len(value), 0.002)
+        )
+        return judge(series, CAPACITY, spare_bytes_max=FREE, spread=skewed)
+
+    zipf = Spread.of_pattern("zipf:0.99")
+    assert answered(1.3, 0.12, UNIFORM).settled
+    assert not answered(1.3, 0.12, zipf).settled
+    assert answered(3.0, 0.0, zipf).settled
+
+
+def test_a_level_before_the_first_collection_of_cold_data_is_not_final() -> None:
+    """As of a DFTL drive of other people's design: level until 2.6 capacities, then a step."""
+    hot_cold = Spread.of_pattern("hot-cold:0.2:0.8")
+
+    def answered(capacities: float, spread: Spread) -> Verdict:
+        total = np.arange(0.0, capacities, 0.002)
+        value = noisy(np.where(total < 0.2, 20e6, np.where(total < 2.6, 4.5e6, 4e6)), 0.01)
+        written_bytes = np.full(len(total), 0.002 * CAPACITY)
+        return judge(Series(value, written_bytes / value, written_bytes), CAPACITY, spread=spread)
+
+    assert answered(2.5, UNIFORM).settled
+    assert not answered(2.5, hot_cold).settled
+    assert answered(6, hot_cold).settled
+    assert answered(6, hot_cold).value == pytest.approx(4e6, rel=0.02)
+    # Under Zipf's law no such step is ahead, and data that is never written again has none.
+    assert Spread.of_pattern("zipf:0.99").late_step == 1.0
+    assert Spread.of_pattern("hot-cold:0.5:1").late_step == 1.0
+
+
+def test_a_part_that_skewed_writes_leave_empty_is_counted() -> None:
+    hot_cold = Spread.of_pattern("hot-cold:0.2:0.8")
+    total = np.arange(0.0, 6.0, 0.002)
+    empty = hot_cold.unwritten(total)
+    value = noisy(np.where(total < 0.3, 20e6, 4e6 * (1 + 3 * empty)), 0.02)
+    written_bytes = np.full(len(total), 0.002 * CAPACITY)
+    series = Series(value, written_bytes / value, written_bytes)
+
+    def answered(spread: Spread) -> Verdict:
+        return judge(series, CAPACITY, unwritten_bytes=CAPACITY, spread=spread)
+
+    # It still has 18 % of its capacity empty: uniform writes would have left 0.2 %.
+    assert not answered(hot_cold).settled
+    assert answered(hot_cold).text == "not steady, still falling"
 
 
 def test_a_short_oscillation_is_found_round_by_round() -> None:

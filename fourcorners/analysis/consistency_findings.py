@@ -115,19 +115,23 @@ class _Judged:
 
 def _judged(run: RunData, write: Measured, iops: Floats, written: Floats, last: Steady) -> _Judged:
     # Its change points need a library that takes a while to load.
-    from fourcorners.analysis.steady_state import Series, State, judge
+    from fourcorners.analysis.steady_state import UNIFORM, Series, State, judge
 
     capacity = capacity_bytes(run)
     if last.mean_iops < SLOW_IOPS:
         # What was written does not matter, only how the rate went on.
-        span, spare, unwritten = 1.0, 0.0, 0.0
+        span, spare, unwritten, spread = 1.0, 0.0, 0.0, UNIFORM
         written = np.zeros(len(iops))
     elif capacity is None:
         return _Judged(settled=False, moving=False, reason=say("judge.no_capacity"))
     else:
-        span, spare, unwritten = known_of(write.of.workload, write.of.conditions, capacity)
+        span, spare, unwritten, spread = known_of(write.of.workload, write.of.conditions, capacity)
     verdict = judge(
-        Series.of_seconds(iops, written), span, spare_bytes_max=spare, unwritten_bytes=unwritten
+        Series.of_seconds(iops, written),
+        span,
+        spare_bytes_max=spare,
+        unwritten_bytes=unwritten,
+        spread=spread,
     )
     moving = verdict.state in (State.FALLING, State.RISING) and verdict.is_seen_to_move
     return _Judged(verdict.settled, moving, verdict.said)

@@ -26,7 +26,7 @@ from fourcorners.sentences import Said, say
 from fourcorners.workload import Workload
 
 if TYPE_CHECKING:
-    from fourcorners.analysis.steady_state import DepartureWatch, OnlineJudge
+    from fourcorners.analysis.steady_state import DepartureWatch, OnlineJudge, Spread
 
 LONG_S = 60
 """Full seconds from which a recording is followed."""
@@ -58,6 +58,7 @@ class Course:
     """That is read or written."""
     spare_bytes_max: float
     unwritten_bytes: float
+    spread: Spread
 
 
 @dataclass(frozen=True)
@@ -134,9 +135,12 @@ class Follower:
     As long as the level of the start is kept, a second costs next to nothing.
     """
 
-    def __init__(self, span_bytes: float, spare_bytes_max: float, unwritten_bytes: float) -> None:
+    def __init__(
+        self, span_bytes: float, spare_bytes_max: float, unwritten_bytes: float, spread: Spread
+    ) -> None:
         """As :class:`Course` has them."""
         self._span_bytes = span_bytes
+        self._spread = spread
         self._known = (spare_bytes_max, unwritten_bytes)
         self._iops = array("d")
         self._written = array("d")
@@ -203,7 +207,10 @@ class Follower:
 
         spare, unwritten = self._known
         self._judge = OnlineJudge(
-            self._span_bytes, spare_bytes_max=spare, unwritten_bytes=unwritten
+            self._span_bytes,
+            spare_bytes_max=spare,
+            unwritten_bytes=unwritten,
+            spread=self._spread,
         )
         self._watch, self._at, self._judged_from = None, second, second
 
@@ -254,7 +261,9 @@ class Follower:
 
 def follow(course: Course) -> FollowedCourse:
     """Follows a recording from its first to its last second."""
-    follower = Follower(course.span_bytes, course.spare_bytes_max, course.unwritten_bytes)
+    follower = Follower(
+        course.span_bytes, course.spare_bytes_max, course.unwritten_bytes, course.spread
+    )
     for iops, written in zip(course.iops, course.written_bytes, strict=True):
         follower.add(float(iops), float(written))
     left = tuple(_left(course, end) for end in follower.ends)
@@ -307,7 +316,7 @@ def _course(recording: Recording, seconds: int, capacity: int) -> Course:
         iops += np.asarray(one.second_ios, dtype=np.float64)[:seconds]
         if name == "write":
             written += np.asarray(one.second_bytes, dtype=np.float64)[:seconds]
-    span, spare, unwritten = known_of(recording.workload, recording.conditions, capacity)
+    span, spare, unwritten, spread = known_of(recording.workload, recording.conditions, capacity)
     return Course(
         recording=recording.id,
         label=recording.label,
@@ -316,15 +325,17 @@ def _course(recording: Recording, seconds: int, capacity: int) -> Course:
         span_bytes=span,
         spare_bytes_max=spare,
         unwritten_bytes=unwritten,
+        spread=spread,
     )
 
 
 def known_of(
     workload: Workload | None, conditions: Conditions | None, capacity: int
-) -> tuple[float, float, float]:
+) -> tuple[float, float, float, Spread]:
     """What a workload goes over, the spare area that the drive may have for it, and how much of
-    it held no data when it began; all in bytes. What is beyond the span may be spare area."""
-    from fourcorners.analysis.steady_state import SPARE_SHARE_MAX
+    it held no data when it began; all in bytes. What is beyond the span may be spare area. Last,
+    how its writes are spread over the span."""
+    from fourcorners.analysis.steady_state import SPARE_SHARE_MAX, Spread
 
     streams = [] if workload is None else workload.streams
     ends = [stream.offset_bytes + (stream.span_bytes or capacity) for stream in streams]
@@ -333,7 +344,8 @@ def known_of(
     written = None if conditions is None else conditions.written_before_bytes
     if conditions is not None and conditions.purged and written is not None:
         empty = max(0.0, span - float(written))
-    return span, SPARE_SHARE_MAX * capacity + capacity - span, empty
+    spread = Spread.of_streams(streams, span)
+    return span, SPARE_SHARE_MAX * capacity + capacity - span, empty, spread
 
 
 def _finding(run: RunData, test: str, courses: list[Course]) -> Finding:

@@ -57,12 +57,13 @@ def write_until_steady(
         UserError: a round failed or was interrupted.
     """
     # Loaded when first used, as it brings scipy along.
-    from fourcorners.analysis.steady_state import SPARE_SHARE_MAX, OnlineJudge
+    from fourcorners.analysis.steady_state import SPARE_SHARE_MAX, OnlineJudge, Spread
 
     judge = OnlineJudge(
         span_bytes,
         spare_bytes_max=SPARE_SHARE_MAX * capacity_bytes + capacity_bytes - span_bytes,
         unwritten_bytes=unwritten_bytes,
+        spread=Spread.of_streams([stream], span_bytes),
     )
     block = stream.block_bytes
     count = max(1, span_bytes // ROUNDS_PER_CAPACITY // block) * block

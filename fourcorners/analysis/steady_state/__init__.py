@@ -11,16 +11,19 @@ from fourcorners.analysis.steady_state.departure import Departure, DepartureWatc
 from fourcorners.analysis.steady_state.judge import SPARE_SHARE_MAX, judge
 from fourcorners.analysis.steady_state.online_judge import OnlineJudge
 from fourcorners.analysis.steady_state.series import Series
+from fourcorners.analysis.steady_state.spread import UNIFORM, Spread
 from fourcorners.analysis.steady_state.verdict import State, Verdict
 from fourcorners.analysis.steady_state.window_rules import SniaWindow, snia_window
 
 __all__ = [
     "SPARE_SHARE_MAX",
+    "UNIFORM",
     "Departure",
     "DepartureWatch",
     "OnlineJudge",
     "Series",
     "SniaWindow",
+    "Spread",
     "State",
     "Verdict",
     "judge",

@@ -9,6 +9,7 @@ import numpy as np
 from fourcorners.analysis.steady_state.oscillation import Oscillation, find_oscillation
 from fourcorners.analysis.steady_state.segments import segment_starts
 from fourcorners.analysis.steady_state.series import Progression, Series, progression
+from fourcorners.analysis.steady_state.spread import UNIFORM, Spread
 from fourcorners.analysis.steady_state.trend import (
     correlated_half_width,
     movement,
@@ -34,6 +35,11 @@ PARTS_MIN = 16
 DRIFT_MAX = 0.05
 """Change over the last segment, as a share of its mean, that the trend's interval has to stay
 within. SNIA's rule grants the line through its window 10 %."""
+
+DRIFT_CAPACITIES = 0.5
+"""Capacities of uniform writes in the last segment from which that is the margin, whatever else is
+asked of it. Of writes that mix the data more slowly it is for as much more: a drift goes on until
+they have, and over a part of that it has to be as much smaller."""
 
 DECAY_MAX = 0.02
 """What the extrapolated decay may still take away, as a share of the value."""
@@ -82,9 +88,8 @@ fill are of one age, which several generations of blocks inherit."""
 
 TURNOVERS_CAPACITIES_MAX = 1.25
 """Capacities written after which those turnovers need not be waited for: a drive that collects
-little takes long for each. The judge does not know where the writes went. Of writes that leave four
-fifths of the data to one fifth of them, that part is mixed four times as slowly as uniform ones mix
-it, and the rate may fall by a tenth after it was called steady (``arena steady --foreign``)."""
+little takes long for each. Uniform writes have by then reached all but 29 % of the data, and those
+blocks of the fill are worth collecting that are collected at an amplification of 1.4 or more."""
 
 SPARE_WANDER = 0.001
 """Spare area, in capacities, that comes and goes in a steady drive, as its dies do not hold equally
@@ -114,6 +119,7 @@ def judge(
     *,
     spare_bytes_max: float | None = None,
     unwritten_bytes: float = 0.0,
+    spread: Spread = UNIFORM,
 ) -> Verdict:
     """Judges a series that begins with the workload whose steady state is wanted.
 
@@ -124,11 +130,13 @@ def judge(
             began; by default :data:`SPARE_SHARE_MAX` of the capacity. Pass 0 where as much of the
             same writes has been done before.
         unwritten_bytes: part of the capacity that held no data when the series began.
+        spread: of the writes over the capacity.
     """
     known = _Known(
         capacity_bytes,
         SPARE_SHARE_MAX * capacity_bytes if spare_bytes_max is None else spare_bytes_max,
         unwritten_bytes,
+        spread,
     )
     verdicts = []
     for parts in RESOLUTIONS:
@@ -146,6 +154,7 @@ class _Known:
     capacity_bytes: float
     spare_bytes_max: float
     unwritten_bytes: float
+    spread: Spread
 
 
 class _Case:
@@ -190,6 +199,7 @@ class _Case:
         mean_half_width = max(found.half_width, correlated_half_width(value))
         decay = remaining_decay(value)
         low, high = found.drift_low, found.drift_high
+        drift_max = self._drift_max(first)
         settled, period = False, None
         missing = self._missing(first)
         if decay > DECAY_MAX or high < -DRIFT_MAX / 3:
@@ -198,7 +208,7 @@ class _Case:
             state, reason = State.RISING, say("judge.rises_slowly")
         elif missing is not None:
             state, reason = State.UNDECIDED, missing
-        elif low < -DRIFT_MAX or high > DRIFT_MAX:
+        elif low < -drift_max or high > drift_max:
             state, reason = State.UNDECIDED, say("judge.trend_unsure")
         elif mean_half_width > HALF_WIDTH_MAX:
             state, reason = State.UNDECIDED, say("judge.mean_unsure")
@@ -214,7 +224,12 @@ class _Case:
             reason,
             settled=settled,
             prepared=self._unprepared(first) is None and state not in (State.FALLING, State.RISING),
-            half_width=math.hypot(mean_half_width, decay, found.drift / 2, self._wander(first)),
+            half_width=math.hypot(
+                mean_half_width,
+                decay,
+                found.drift / 2 * DRIFT_MAX / drift_max,
+                self._wander(first),
+            ),
             period=period,
             change=self._movement(self._last_step(starts), state),
         )
@@ -240,14 +255,14 @@ class _Case:
     def _refilling(self, starts: list[int]) -> Verdict:
         """A drive of whose capacity a part was empty when the series began.
 
-        The empty part is spare area until the writes reach it. Uniform random writes leave
-        ``exp(-w / C)`` of it after w of C bytes, and a rate that collection limits is about
-        proportional to spare area. So the decay's time constant is known, and its level can be
+        The empty part is spare area until the writes reach it. What random writes leave of it is
+        known, ``exp(-w / C)`` after w of C bytes of uniform ones, and a rate that collection limits
+        is about proportional to spare area. So the decay's course is known, and its level can be
         told before it has ended.
         """
         parts, capacity = self._parts, self._known.capacity_bytes
         x = (np.arange(len(parts.value)) + 0.5) * parts.work / capacity
-        empty = self._known.unwritten_bytes / capacity * np.exp(-x)
+        empty = self._known.unwritten_bytes / capacity * self._known.spread.unwritten(x)
         spare = self._spare_share(max(0, len(x) - PARTS_MIN))
         first = int(np.searchsorted(-empty, -4 * REFILL_SPARE_MAX * spare))
         if len(x) - first < PARTS_MIN:
@@ -311,9 +326,10 @@ class _Case:
         first += len(value) - round(periods // batches * batches * found.period)
         value = self._parts.value[first:]
         along = trend(value, batches)
+        drift_max = self._drift_max(first)
         settled = (
-            along.drift_low >= -DRIFT_MAX
-            and along.drift_high <= DRIFT_MAX
+            along.drift_low >= -drift_max
+            and along.drift_high <= drift_max
             and along.half_width <= HALF_WIDTH_MAX
             and self._missing(first) is None
         )
@@ -326,6 +342,21 @@ class _Case:
             half_width=math.hypot(along.half_width, self._wander(first)),
             period=found.period,
         )
+
+    def _drift_max(self, first: int) -> float:
+        """:data:`DRIFT_MAX`, or less where skewed writes have mixed little of the data since the
+        last change.
+
+        Invalid pages in blocks of cold data are spare area that collection does not get at. They
+        become more until the first such blocks are worth collecting, which takes
+        ``-log(1 - 1 / A)`` of the time in which the cold data is written once, at an amplification
+        of A; until then the rate falls, slowly and evenly.
+        """
+        if not self._parts.by_bytes:
+            return DRIFT_MAX
+        judged = self._parts.work * (len(self._parts.value) - first) / self._known.capacity_bytes
+        share = max(judged, DRIFT_CAPACITIES) / (DRIFT_CAPACITIES * self._known.spread.slowness)
+        return DRIFT_MAX * min(1.0, share)
 
     def _amplification(self, first: int) -> float:
         """A lower bound of the write amplification since the last change: the fastest rate seen
@@ -363,12 +394,14 @@ class _Case:
         return self._known.capacity_bytes * max(0.0, -math.log(share))
 
     def _turnover_bytes(self, first: int) -> float:
-        """What must be written in all for :data:`TURNOVERS` since the spare area was used up."""
+        """What must be written in all for :data:`TURNOVERS` since the spare area was used up; of
+        data that is written seldom they take longer by as much."""
         if self._known.spare_bytes_max == 0:
             return 0.0
         spare = self._spare_share(first)
         capacities = spare + TURNOVERS * (1 + spare) / self._amplification(first)
-        return self._known.capacity_bytes * min(TURNOVERS_CAPACITIES_MAX, capacities)
+        late = self._known.spread.late_step
+        return self._known.capacity_bytes * late * min(TURNOVERS_CAPACITIES_MAX, capacities)
 
     def _needed_bytes(self, first: int) -> float:
         """What has to be written since the last change, for every block of flash to be collected

@@ -6,6 +6,7 @@ import numpy as np
 
 from fourcorners.analysis.steady_state.judge import PARTS_MIN, judge
 from fourcorners.analysis.steady_state.series import Series
+from fourcorners.analysis.steady_state.spread import UNIFORM, Spread
 from fourcorners.analysis.steady_state.verdict import Verdict
 
 _LOOK_GROWTH = 1.03
@@ -26,11 +27,13 @@ class OnlineJudge:
         *,
         spare_bytes_max: float | None = None,
         unwritten_bytes: float = 0.0,
+        spread: Spread = UNIFORM,
     ) -> None:
         """As :func:`judge`."""
         self._capacity_bytes = capacity_bytes
         self._spare_bytes_max = spare_bytes_max
         self._unwritten_bytes = unwritten_bytes
+        self._spread = spread
         self._value = array("d")
         self._duration_s = array("d")
         self._written_bytes = array("d")
@@ -49,6 +52,7 @@ class OnlineJudge:
                 self._capacity_bytes,
                 spare_bytes_max=self._spare_bytes_max,
                 unwritten_bytes=self._unwritten_bytes,
+                spread=self._spread,
             )
         return self._verdict
 

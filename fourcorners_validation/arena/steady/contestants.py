@@ -62,6 +62,7 @@ def _judged(trace: Trace, series: Series) -> Stop | None:
         trace.capacity_bytes,
         spare_bytes_max=trace.spare_bytes_max,
         unwritten_bytes=trace.unwritten_bytes,
+        spread=trace.spread,
     )
     elapsed_s = 0.0
     for value, duration_s, written in zip(

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from fourcorners.analysis.consistency import CLIFF_RATIO_MIN, find_cliff
-from fourcorners.analysis.steady_state import SPARE_SHARE_MAX, Series, State, judge
+from fourcorners.analysis.steady_state import SPARE_SHARE_MAX, UNIFORM, Series, Spread, State, judge
 from fourcorners.documents import Count
 from fourcorners.errors import UserError
 from fourcorners.recording.arrays import Floats
@@ -35,7 +35,12 @@ long on the drives that fall at once (``capacity_writes_to_cliff`` of SSD-iq).""
 CAPACITY_BYTES = 10**12
 """Any number: the files give bytes in capacities of the drive, and the judge compares with them."""
 
+BLOCK_BYTES = 4096
+"""Of the random writes, on a drive of a terabyte or so."""
+
 _PART = re.compile(r"fill-(\d+)gib")
+_ZIPF = re.compile(r"zipf-([\d.]+)")
+_COLD = re.compile(r"(cold|twozone)-([\d.]+)")
 _COLUMNS = ("seconds", "drive_writes", "write_iops")
 
 
@@ -60,6 +65,19 @@ class MeasuredSeries:
             self.series.duration_s[:rounds],
             self.series.written_bytes[:rounds],
         )
+
+    @property
+    def spread(self) -> Spread:
+        """Of the writes, by the name of the experiment: ``zipf-EXPONENT``, ``cold-SHARE`` of the
+        places, which are not written at all, ``twozone-SHARE`` of the places, which are written
+        by the rest of the writes; else uniform."""
+        if law := _ZIPF.search(self.workload):
+            return Spread.of_pattern(f"zipf:{law[1]}", CAPACITY_BYTES / BLOCK_BYTES)
+        if zones := _COLD.search(self.workload):
+            cold = float(zones[2])
+            hot_writes = 1.0 if zones[1] == "cold" else cold
+            return Spread.of_pattern(f"hot-cold:{1 - cold}:{hot_writes}")
+        return UNIFORM
 
     @property
     def capacities(self) -> float:
@@ -143,8 +161,8 @@ def read_folder(folder: Path) -> list[MeasuredSeries]:
 def judge_series(measured: MeasuredSeries) -> JudgedSeries:
     """Lets the judge stop a series at every cut.
 
-    The judge gets what the operator knows: the drive's capacity, which part of it was filled, and
-    that the rest was discarded and is therefore spare area.
+    The judge gets what the operator knows: the drive's capacity, which part of it was filled, that
+    the rest was discarded and is therefore spare area, and how the writes are spread.
     """
     final = _rate(measured.series, 1 - LAST_SHARE)
     span_bytes = measured.filled * CAPACITY_BYTES
@@ -156,6 +174,7 @@ def judge_series(measured: MeasuredSeries) -> JudgedSeries:
             CAPACITY_BYTES if measured.is_fill else span_bytes,
             spare_bytes_max=spare_bytes_max,
             unwritten_bytes=CAPACITY_BYTES if measured.is_fill else 0.0,
+            spread=measured.spread,
         )
         cuts.append(
             Cut(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.signal import lfilter
 
-from fourcorners.analysis.steady_state import SPARE_SHARE_MAX, Series
+from fourcorners.analysis.steady_state import SPARE_SHARE_MAX, Series, Spread
 from fourcorners.recording.arrays import Floats
 from fourcorners.suites.steps import Fill
 from fourcorners.suites.subject import filled_bytes
@@ -35,6 +35,8 @@ class Trace:
     spare_bytes_max: float
     unwritten_bytes: float
     """Both are what anyone can know who knows the preparation; see :func:`judge`."""
+    spread: Spread
+    """Of the writes, which anyone knows who runs the test."""
     round_s: int
     rate: Floats
     clean: Floats
@@ -83,6 +85,7 @@ def _simulated(case: TraceCase, drive: Target) -> Trace:
         capacity_bytes=capacity,
         spare_bytes_max=0.0 if case.used_capacities else SPARE_SHARE_MAX * capacity,
         unwritten_bytes=0.0 if case.used_capacities else float(capacity - filled),
+        spread=Spread.of_streams([case.stream], capacity),
         round_s=max(1, round(fill_s / int(chance.choice(ROUNDS_PER_FILL)))),
         rate=clean * factor,
         clean=clean,
