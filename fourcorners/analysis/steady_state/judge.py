@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from fourcorners.analysis.steady_state.oscillation import Oscillation, find_oscillation
-from fourcorners.analysis.steady_state.segments import segment_starts
+from fourcorners.analysis.steady_state.segments import last_step, segment_starts
 from fourcorners.analysis.steady_state.series import Progression, Series, progression
 from fourcorners.analysis.steady_state.spread import UNIFORM, Spread
 from fourcorners.analysis.steady_state.trend import (
@@ -98,16 +98,6 @@ further the rate wanders."""
 
 CHANGE_ERRORS = 4.0
 """Standard errors between the parts before and after a change from which it is told."""
-
-STEP_RATIO_MIN = 1.25
-"""Rate before over rate after from which a change is a step: as a cliff's
-(``analysis.consistency.CLIFF_RATIO_MIN``)."""
-
-STEP_PARTS = 3
-"""Parts of those rates: as few as a segment has, of which one may be half before and half after."""
-
-STEP_SHARP = 2.0
-"""Change over the changes in as many parts before and after it: a slow fall has them all alike."""
 
 _FINE_ROUNDS_MAX = 2048
 """In which periods are looked for round by round: the search stays within milliseconds."""
@@ -235,22 +225,8 @@ class _Case:
         )
 
     def _last_step(self, starts: list[int]) -> int:
-        """The part with the last change that is a step, and not the place where a slow fall was
-        cut: the parts next to it tell."""
         fastest = self._fastest or float(self._parts.value.max())
-        rate = np.log(np.maximum(self._parts.value, 1e-3 * fastest))
-
-        def change(at: int) -> float:
-            before, after = rate[max(0, at - STEP_PARTS) : at], rate[at : at + STEP_PARTS]
-            if not 0 < at < len(rate):
-                return 0.0
-            return abs(float(np.median(after)) - float(np.median(before)))
-
-        for start in starts[:-1]:
-            around = max(change(start - STEP_PARTS), change(start + STEP_PARTS))
-            if change(start) > max(math.log(STEP_RATIO_MIN), STEP_SHARP * around):
-                return start
-        return 0
+        return last_step(np.log(np.maximum(self._parts.value, 1e-3 * fastest)), starts)
 
     def _refilling(self, starts: list[int]) -> Verdict:
         """A drive of whose capacity a part was empty when the series began.

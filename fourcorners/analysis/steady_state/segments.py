@@ -21,6 +21,17 @@ _PENALTY = 4.0
 variance is estimated."""
 
 
+STEP_RATIO_MIN = 1.25
+"""Rate before over rate after from which a change is a step: as a cliff's
+(``analysis.consistency.CLIFF_RATIO_MIN``)."""
+
+STEP_PARTS = 3
+"""Parts of those rates: as few as a segment has, of which one may be half before and half after."""
+
+STEP_SHARP = 2.0
+"""Change over the changes in as many parts before and after it: a slow fall has them all alike."""
+
+
 def change_points(value_log: Floats) -> list[int]:
     """First parts of all segments but the first, ascending.
 
@@ -73,3 +84,25 @@ def segment_starts(value_log: Floats) -> list[int]:
             end = first
         first = points.pop()
     return [*starts, first]
+
+
+def last_step(value_log: Floats, starts: list[int]) -> int:
+    """The part with the last change that is a step, and not the place where a slow fall was cut:
+    the parts next to it tell. 0 where there is none.
+
+    Args:
+        value_log: shape (parts,), logarithm of the value.
+        starts: as :func:`segment_starts` has them.
+    """
+
+    def change(at: int) -> float:
+        before, after = value_log[max(0, at - STEP_PARTS) : at], value_log[at : at + STEP_PARTS]
+        if not 0 < at < len(value_log):
+            return 0.0
+        return abs(float(np.median(after)) - float(np.median(before)))
+
+    for start in starts[:-1]:
+        around = max(change(start - STEP_PARTS), change(start + STEP_PARTS))
+        if change(start) > max(math.log(STEP_RATIO_MIN), STEP_SHARP * around):
+            return start
+    return 0

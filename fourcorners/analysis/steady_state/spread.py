@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from fourcorners.recording.arrays import Floats
 from fourcorners.workload import Stream
@@ -81,10 +82,10 @@ class Spread:
         rows = rows[np.argsort(-rows[:, 1] / rows[:, 0], kind="stable")]
         return cls(rows[:, 0] / rows[:, 0].sum(), rows[:, 1] / rows[:, 1].sum())
 
-    def unwritten(self, capacities: Floats) -> Floats:
+    def unwritten(self, capacities: npt.ArrayLike) -> Floats:
         """Share of the places that are still not written after so many capacities of writes: each
         class decays exponentially, ``exp(-w / C)`` where all are alike. Shapes: (times,)."""
-        decay = np.exp(-np.outer(capacities, self.writes / self.places))
+        decay = np.exp(-np.outer(np.asarray(capacities), self.writes / self.places))
         return np.asarray(decay @ self.places)
 
     @cached_property
