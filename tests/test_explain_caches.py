@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from analysis_fixture import FakeRun
-from explain_fixture import view_of
+from explain_fixture import MIB, view_of
 
 import fourcorners as fc
 from fourcorners.analysis.internals.caches import read_cache
 from fourcorners.analysis.internals.caches.read_cache import bracket
-
-MIB = 2**20
 
 
 def _values(drive: str, folder: Path, **settings: str) -> dict[str, float | None]:
@@ -74,6 +72,21 @@ def test_neighbours_of_what_is_kept_are_not_read_ahead(tmp_path: Path) -> None:
     assert found["read_ahead"].detail["in_memory"] == pytest.approx(0.5, abs=0.02)
     assert found["read_ahead_streams"].verdict == "not applicable"
     assert (found["read_cache_bytes"].interval or (0,))[0] == 3 * MIB
+
+
+@pytest.mark.parametrize(("paused_s", "ahead"), [(26e-6, 1), (95e-6, 0)])
+def test_two_dies_read_ahead_no_faster_than_the_host_reads(paused_s: float, ahead: int) -> None:
+    """Or they need less for the next read, without and with a pause."""
+    run = FakeRun()
+    for name, rate in (("sequential", 10_500), ("random", 6_800)):
+        run.add(f"probe-caches/{name}", "read", iops=rate, pattern=name, block_bytes=4096)
+    paused: dict[str, Any] = {"sequences": 1, "latency_mean_s": paused_s}
+    run.add("probe-caches/streams/1", "read", iops=15, **paused)
+    for kind, read_s in (("just read", 147e-6), ("just written", 26e-6)):
+        run.add(f"probe-flush/{kind}", "read", iops=1 / read_s, kind=kind)
+    found = read_cache.reads_ahead(view_of(run))
+    assert found is not None
+    assert found.value == ahead
 
 
 @pytest.mark.parametrize("segments", [1, 4, 12])

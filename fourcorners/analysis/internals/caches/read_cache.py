@@ -179,16 +179,24 @@ def reads_ahead(view: View) -> Answer | None:
     about: dict[str, Any] = {"detail": detail, "evidence": ids([alone.random, alone.sequential])}
     again = {} if view.is_disk else view.once(_again)
     alike = Assumption.READS_AHEAD_ALONE
+    paused = by(SIDE_BY_SIDE(view), PointAxis.SEQUENCES).get(1)
+
+    def after_a_pause(code: str, read: Measured, memory_s: float) -> Answer:
+        about["evidence"] = [*about["evidence"], read.recording]
+        said = say(code, gain=gain, memory_s=memory_s, random_s=alone.random_s)
+        return yes_or_no(True, said, **about).checked(alike, True, [read.recording])
+
     if not is_ahead(alone.random_s, alone.sequential_s):
-        paused = by(SIDE_BY_SIDE(view), PointAxis.SEQUENCES).get(1) if view.is_disk else None
-        in_time = is_ahead(alone.random_s, alone.memory_s)
+        in_time = view.is_disk and is_ahead(alone.random_s, alone.memory_s)
         if paused and in_time and share_below(paused, alone.limit_s) > _HITS:
-            about["evidence"] = [*about["evidence"], paused.recording]
-            said = say("after_a_pause", memory_s=alone.memory_s, random_s=alone.random_s)
-            return yes_or_no(True, said, **about).checked(alike, True, [paused.recording])
+            return after_a_pause("after_a_pause", paused, alone.memory_s)
         return yes_or_no(False, say("alike"), **about).checked(alike, None)
     in_memory, shown_by = view.once(_from_memory, alone.sequential.latency_percentile_s(50) or 0.0)
     if in_memory is False:
+        paused_s = paused and paused.latency_percentile_s(50)
+        if paused and paused_s and view.once(_from_memory, paused_s)[0]:
+            # Few dies read ahead no faster than the host takes it, but go on in a pause.
+            return after_a_pause("as_fast_as_flash", paused, paused_s)
         # What is faster is the flash itself.
         about["evidence"] = [*about["evidence"], *shown_by]
         return yes_or_no(False, say("less_flash"), **about).checked(alike, None)
