@@ -32,7 +32,7 @@ how the writes are spread (`Spread`; of a workload `cold` that part of the place
 No number was fitted to these series, and what is said of uniform writes is a prediction. The form
 of one rule was chosen with them in view: with how much slower mixing a skewed workload narrows the
 margin of the drift. By uniform writes' margin, 2 of 357 cuts were falsely steady (`cold` 60 and
-90 %), and 6 more off by 4 to 7 % (`cold-0.4`, `zipf-0.8`).
+90 %), and 5 more off by 4 to 7 % (`cold-0.4`, `zipf-0.8`).
 
 {rows}
 
