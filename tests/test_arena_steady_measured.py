@@ -79,7 +79,7 @@ def test_how_the_writes_are_spread_is_in_the_name_of_the_experiment(tmp_path: Pa
 
 def test_of_a_part_that_was_filled_the_rest_is_spare_area(tmp_path: Path) -> None:
     _write(tmp_path, "fill-seq-400gib", [200_000.0] * 10)
-    _write(tmp_path, "uniform-fill-400gib", [FAST / 3] * 29)
+    _write(tmp_path, "uniform-fill-400gib", [FAST / 3] * 31)
     fill, uniform = read_folder(tmp_path)
     assert fill.is_fill
     assert uniform.filled == pytest.approx(fill.capacities)

@@ -237,6 +237,23 @@ def test_a_part_that_skewed_writes_leave_empty_is_counted() -> None:
     assert answered(hot_cold).text == "not steady, still falling"
 
 
+@pytest.mark.parametrize("unwritten", [0.0, CAPACITY])
+def test_a_rate_that_never_changed_may_still_go_by_time(unwritten: float) -> None:
+    """As of a small volume whose credits end after half an hour."""
+
+    def answered(seconds: int, rate: float, spare: float = FREE) -> Verdict:
+        series = written(noisy(np.full(seconds, rate), 0.01))
+        return judge(series, CAPACITY, spare_bytes_max=spare, unwritten_bytes=unwritten)
+
+    early = answered(1700, 12e6)
+    assert early.state is State.UNDECIDED
+    assert early.reason.code == "judge.never_slower"
+    assert answered(1900, 12e6).settled
+    if not unwritten:
+        # After as much of the same writes it was another rate before.
+        assert answered(1700, 12e6, 0.0).settled
+
+
 def test_a_short_oscillation_is_found_round_by_round() -> None:
     seconds = np.arange(6000)
     verdict = answer(noisy(4e6 * (1 + 0.3 * np.sin(2 * np.pi * seconds / 11)), 0.02))

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from fourcorners.analysis.steady_state.oscillation import Oscillation, find_oscillation
-from fourcorners.analysis.steady_state.segments import last_step, segment_starts
+from fourcorners.analysis.steady_state.segments import STEP_RATIO_MIN, last_step, segment_starts
 from fourcorners.analysis.steady_state.series import Progression, Series, progression
 from fourcorners.analysis.steady_state.spread import UNIFORM, Spread
 from fourcorners.analysis.steady_state.trend import (
@@ -90,6 +90,11 @@ TURNOVERS_CAPACITIES_MAX = 1.25
 """Capacities written after which those turnovers need not be waited for: a drive that collects
 little takes long for each. Uniform writes have by then reached all but 29 % of the data, and those
 blocks of the fill are worth collecting that are collected at an amplification of 1.4 or more."""
+
+UNCHANGED_S = 1800.0
+"""For how long a rate must have been seen that was never another one: it is not collection that
+limits it then, and what limits it may go by time and not by bytes. A cloud volume's credits last
+for about half an hour (AWS promises of gp2 "at least 30 minutes"), a drive is hot in less."""
 
 SPARE_WANDER = 0.001
 """Spare area, in capacities, that comes and goes in a steady drive, as its dies do not hold equally
@@ -266,11 +271,12 @@ class _Case:
                 change=self._movement(first, State.FALLING),
             )
         even = rest.drift_low >= -DRIFT_MAX and rest.drift_high <= DRIFT_MAX
-        settled = even and rest.half_width <= HALF_WIDTH_MAX
+        unchanged = self._unchanged(first)
+        settled = even and rest.half_width <= HALF_WIDTH_MAX and unchanged is None
         return self._answer(
             State.STEADY if settled else State.UNDECIDED,
             first,
-            say("judge.level_but_for_empty" if settled else "judge.level_unsure"),
+            unchanged or say("judge.level_but_for_empty" if settled else "judge.level_unsure"),
             settled=settled,
             half_width=error,
             level=level,
@@ -417,7 +423,17 @@ class _Case:
         total, needed = self._parts.work * len(self._parts.value), self._turnover_bytes(first)
         if total < needed:
             return say("judge.ages_not_mixed", written=total, needed=needed)
-        return None
+        return self._unchanged(first)
+
+    def _unchanged(self, first: int) -> Said | None:
+        """That it is too early for a rate that was never another one. After the same writes it was
+        one before."""
+        elapsed = float(self._parts.duration_s.sum())
+        if self._known.spare_bytes_max == 0 or elapsed >= UNCHANGED_S:
+            return None
+        if self._amplification(first) >= STEP_RATIO_MIN:
+            return None
+        return say("judge.never_slower", elapsed_s=elapsed, needed_s=UNCHANGED_S)
 
     def _unprepared(self, first: int) -> Said | None:
         """What was not written yet for the drive to be near its steady state."""
