@@ -56,7 +56,7 @@ impl Specification {
     fn flash_truths(&self, truths: &mut Truths) {
         let flash = &self.flash;
         truths.add("page_read_time", seconds(flash.read_time.0), Unit::Seconds);
-        truths.add("program_time", seconds(flash.program_time.0), Unit::Seconds);
+        truths.add("program_time", flash.mean_program_s(), Unit::Seconds);
         truths.add("erase_time", seconds(flash.erase_time.0), Unit::Seconds);
         truths.add("pages_per_block", f64::from(flash.pages_per_block.value), Unit::Count);
         let mut kinds: Vec<u64> =
@@ -125,7 +125,7 @@ impl Specification {
         let dies = f64::from(self.flash.dies.value);
         let dies_per_channel = dies / f64::from(self.flash.channels.value);
         let transfer_s = self.transfer_s();
-        let row_s = transfer_s + seconds(self.flash.program_time.0);
+        let row_s = transfer_s + self.flash.mean_program_s();
         self.translation.dies_per_pool() == self.flash.dies.value
             && dies * self.row_bytes() / row_s <= OF_LINK_MAX * self.link.interface.payload_rate()
             && dies_per_channel * transfer_s <= OF_ROW_MAX * row_s
@@ -141,9 +141,8 @@ impl Specification {
         let written = self.translation.unit.0.max(treatment.overwrite_block_bytes);
         let together = (flash.row_bytes() / written).max(1) as i32;
         let reads = (1.0 - (1.0 - valid).powi(together)) / valid;
-        let row_s = reads * seconds(flash.read_time.0)
-            + 2.0 * self.transfer_s()
-            + seconds(flash.program_time.0);
+        let row_s =
+            reads * seconds(flash.read_time.0) + 2.0 * self.transfer_s() + flash.mean_program_s();
         row_s * f64::from(flash.pages_per_block.value) * moved
             + (1.0 + moved) * seconds(flash.erase_time.0)
     }
@@ -295,7 +294,7 @@ impl Specification {
         if small || self.programs_vary() {
             return None;
         }
-        let program_s = seconds(self.flash.program_time.0);
+        let program_s = self.flash.mean_program_s();
         let fold_s = seconds(self.flash.read_time.0) + program_s;
         let rate = match self.slc_cache.as_ref().filter(|_| self.folds()) {
             Some(cache) => self.dies_rate(3.0, fold_s + seconds(cache.program_time.0)),
@@ -342,7 +341,7 @@ impl Specification {
     ) -> f64 {
         let idle_delay_s = self.slc_cache.as_ref().map_or(0.0, |cache| seconds(cache.idle_delay.0));
         let begin_s = idle_delay_s.max(buffered.unwrap_or(0.0) / drain);
-        let fold_s = seconds(self.flash.read_time.0 + self.flash.program_time.0);
+        let fold_s = seconds(self.flash.read_time.0) + self.flash.mean_program_s();
         let folded = self.dies_rate(2.0, fold_s) * (seconds(treatment.rest_ns) - begin_s);
         let free = self.capacity.user.0 as f64 - treatment.burst_bytes as f64;
         let left = self.static_cache_bytes() + free * self.dynamic_gain();

@@ -5,6 +5,7 @@ use crate::host_interface::transfer_ns;
 use crate::specification::{
     Bytes, BytesPerSecond, Nanoseconds, Parameter, Share, check_bus_rate, check_second, require,
 };
+use crate::truth::seconds;
 use serde::Deserialize;
 
 /// NAND geometry and times.
@@ -139,6 +140,15 @@ impl Flash {
             transfer_ns(self.row_bytes(), self.bus_rate.0) <= 2_000_000_000,
             "flash.bus_rate: the transfer of a page for each plane must not take more than 2 s",
         )
+    }
+
+    /// Mean time in seconds of a program, over the pages of a block: of times that do not go
+    /// evenly into it, the first are there once more than the others.
+    pub fn mean_program_s(&self) -> f64 {
+        let pages = self.pages_per_block.value;
+        let Some(times) = &self.program_times else { return seconds(self.program_time.0) };
+        let of_pages = times.value.iter().cycle().take(pages as usize);
+        of_pages.map(|time| seconds(time.0)).sum::<f64>() / f64::from(pages)
     }
 
     /// Planes that a die programs and erases together.
