@@ -13,7 +13,7 @@ from specimen_drive import program, truths
 
 import fourcorners as fc
 from fourcorners.analysis.internals.flash.conflicting_reads import typical_s
-from fourcorners.analysis.internals.flash.levels import CHANNEL, DIE, Pairs, levels
+from fourcorners.analysis.internals.flash.levels import CHANNEL, DIE, Pairs, levels, out_of_turn
 from fourcorners.analysis.source import Measured
 from fourcorners.suites.probes.conflicts import stripes_wanted
 
@@ -81,6 +81,21 @@ def test_a_wait_that_is_neither_for_a_die_nor_for_a_channel_is_not_told() -> Non
     assert found is not None
     assert (found.planes, found.channels) == (1, 2)
     assert CHANNEL in found.wait
+
+
+def test_units_that_share_a_die_out_of_turn_are_no_dies() -> None:
+    """Pages of 24 KiB on 6 dies, written by 128 KiB: the order of dies repeats after 16 pages."""
+    same, channel = {5: 36e-6, 10: 36e-6, 16: 36e-6}, {3: 2e-6, 8: 2e-6, 13: 2e-6}
+    waits_s = {n: (same | channel).get(n, 0.0) for n in range(1, 17)}
+    kinds = [Pairs({n: 82e-6 + wait_s / k for n, wait_s in waits_s.items()}) for k in (1, 2)]
+    assert levels(16, kinds, 80e-6) is None
+    assert out_of_turn(16, kinds)
+    in_turn = {n: 82e-6 + (36e-6 if n == 16 else 0.0) for n in range(1, 17)}
+    assert not out_of_turn(16, [Pairs(in_turn)])
+    assert not out_of_turn(16, [Pairs(in_turn | {8: 118e-6})])
+    found = levels(16, [Pairs(in_turn)], 80e-6)
+    assert found is not None
+    assert found.dies == 16
 
 
 def test_a_long_and_a_short_read_do_not_scatter_by_their_difference() -> None:

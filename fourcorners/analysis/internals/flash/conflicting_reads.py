@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fourcorners.analysis.internals.flash.interleaving import Seen
-from fourcorners.analysis.internals.flash.levels import Levels, Pairs, levels
+from fourcorners.analysis.internals.flash.levels import Levels, Pairs, levels, out_of_turn
 from fourcorners.analysis.internals.view import Pick, PointAxis, View, by, ids, pick
 from fourcorners.analysis.source import Measured
 
@@ -152,3 +152,12 @@ def shown_levels(view: View) -> Levels | None:
     if count is None or one is None:
         return None
     return levels(count, [view.once(pairs, kind) for kind in PAIRS], 1 / one[0])
+
+
+def own_units(view: View) -> int | None:
+    """The number of units in rotation, if none of them share a die out of turn; otherwise, and
+    where none take stripes in rotation, ``None``."""
+    count = view.once(units)
+    if count is None or out_of_turn(count, [view.once(pairs, kind) for kind in PAIRS]):
+        return None
+    return count

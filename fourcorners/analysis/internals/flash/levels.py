@@ -172,6 +172,8 @@ def levels(units: int, kinds: Sequence[Pairs], unit_s: float) -> Levels | None:
         return None
     best, told = possible[0]
     shape = min(told, key=lambda shape: (shape.planes, shape.channels))
+    if _elsewhere(shape, apart, kinds, units):
+        return None
     first = all(
         level == DIE for n, level in zip(apart, shape.levels, strict=True) if n < shape.planes
     )
@@ -228,6 +230,36 @@ def _told(
     """The shapes of a grouping whose levels wait as they must: of those that share a die for about
     as long as of the same unit, others less, and of a channel longer than of nothing."""
     return {s for s in shapes if _waits_as_it_must(s, fit, kinds, unit_s, units)}
+
+
+def out_of_turn(units: int, kinds: Sequence[Pairs]) -> bool:
+    """Whether units of a turn share dies, but not as planes do: the nearest unit of the same die is
+    then a part of the turn away that does not divide it."""
+    telling = [kind for kind in kinds if kind.tells_dies and units in kind.latency_s]
+    apart = sorted(set.intersection(*(set(kind.latency_s) for kind in telling))) if telling else []
+    nearest = next((n for n in apart if all(_as_itself(kind, n, units) for kind in telling)), units)
+    return units % nearest != 0
+
+
+def _elsewhere(shape: Shape, apart: Sequence[int], kinds: Sequence[Pairs], units: int) -> bool:
+    """Whether units that share no die in this shape wait for each other as a unit for itself, in
+    all kinds that show it: stripes then take the dies in another order than a turn has, as where
+    requests do not end where pages do."""
+    telling = [kind for kind in kinds if kind.tells_dies and units in kind.latency_s]
+    return bool(telling) and any(
+        all(_as_itself(kind, n, units) for kind in telling)
+        for n, level in zip(apart, shape.levels, strict=True)
+        if level != DIE
+    )
+
+
+def _as_itself(kind: Pairs, n: int, units: int) -> bool:
+    base_s = kind.alone_s or min(kind.latency_s.values())
+    same_s = kind.latency_s[units] - base_s
+    # Where the same unit hardly waits, scatter is no wait.
+    slack_s = _SLACK * math.sqrt(2) * max(kind.error_s, _RESOLUTION * base_s)
+    wait_s = kind.latency_s[n] - base_s
+    return same_s > APART * slack_s and wait_s - slack_s >= _DIE_MIN * same_s
 
 
 def _waits_as_it_must(

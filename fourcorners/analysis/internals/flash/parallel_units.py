@@ -91,7 +91,7 @@ def disagreement(view: View) -> Answer | None:
 
 def _both(view: View) -> tuple[Answer, Answer | None]:
     by_depth = view.once(command_queue.rates)
-    units, one = view.once(conflicting_reads.units), view.once(conflicting_reads.one_unit)
+    units, one = view.once(conflicting_reads.own_units), view.once(conflicting_reads.one_unit)
     evidence = ids(command_queue.RANDOM(view))
     place = view.once(conflicting_reads.fastest_place)
     conflicting = None if units is None or one is None else Conflicting(units, *one)
