@@ -157,6 +157,24 @@ def test_writes_that_mostly_wait_exclude_no_log_blocks(points: int, value: float
     assert found.verdict == ("not identifiable" if value is None else "measured")
 
 
+@pytest.mark.parametrize(("stops", "value"), [(1, 0.0), (4, 1.0)])
+def test_a_single_stop_of_the_drive_makes_no_log_blocks(stops: int, value: float) -> None:
+    """Writes complete before the next second of a stop is over: fewer than are outstanding."""
+    run = FakeRun()
+    for number in range(14):
+        recording, stopped = f"probe-alignment/{number}", number >= 14 - stops
+        about: dict[str, Any] = {
+            "boundary_bytes": 1024 << number // 2,
+            "where": ("at", "across")[number % 2],
+        }
+        each_s = 46e-3 if stopped else 12e-6
+        elapsed_s = 7 * each_s if stopped else 0.1
+        run.add(recording, "write", iops=1 / each_s, elapsed_s=elapsed_s, queue_depth=32, **about)
+        run.rows[-1] |= {"latency_min_s": 0.3e-3, "latency_max_s": 0.83}
+        _latencies(run, recording, "write", {520.0: 7} if stopped else {0.384: 8000})
+    assert log_blocks.log_blocks(_view(run)).value == value
+
+
 def test_a_single_read_that_hangs_reorders_nothing() -> None:
     run = FakeRun()
     for depth in (1, 2, 4, 8):

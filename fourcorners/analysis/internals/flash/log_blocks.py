@@ -52,8 +52,8 @@ def nearby(view: View) -> list[Measured]:
 
 def log_blocks(view: View) -> Answer:
     """Finds whether the drive has log blocks."""
-    points = PAIRS(view)
-    small_s = [_write_s(m) for m in nearby(view)]
+    points, small = _without_a_stop(PAIRS(view)), _without_a_stop(nearby(view))
+    small_s = [_write_s(m) for m in small]
     read_s = min((1 / m.iops for m in SENTINELS(view) if m.test == points[0].test), default=0.0)
     slowest_s = max(map(_write_s, points))
     quickest_s, longest_s, median_s = min(small_s), max(small_s), float(np.median(small_s))
@@ -61,7 +61,7 @@ def log_blocks(view: View) -> Answer:
     varies = longest_s / quickest_s
     apart = 0.0 if near_s is None else median_s / near_s
     rewrites = slowest_s >= max(_REWRITE_S, _REWRITE_READS * read_s)
-    stops_s = _stops_s(nearby(view))
+    stops_s = _stops_s(small)
     detail = {
         "rewrites": rewrites,
         "read_s": read_s,
@@ -80,6 +80,14 @@ def log_blocks(view: View) -> Answer:
     elif near_s is not None and max(varies, apart) < _APART / 2:
         there, said = False, say("each_rewrites", median_s=median_s)
     return yes_or_no(there, said, detail=detail)
+
+
+def _without_a_stop(points: list[Measured]) -> list[Measured]:
+    """The points without a single one that ended before as many writes were complete as are
+    outstanding. All of its writes waited for the same stop of the drive, as for a collection of
+    garbage that began; logs that are full are so at other points, too."""
+    ended = [m for m in points if m.ios < (m.queue_depth or 1)]
+    return [m for m in points if m not in ended] if len(ended) == 1 < len(points) else points
 
 
 def _write_s(m: Measured) -> float:
