@@ -11,6 +11,7 @@ from explain_fixture import view_of
 from fourcorners.analysis.internals.flash import channels, die_conflicts, parallel_units
 from fourcorners.analysis.internals.flash.levels import Pairs, levels
 from fourcorners.analysis.internals.link import generation
+from fourcorners.analysis.internals.nand.read_cost import read_cost
 
 KIB = 1024
 
@@ -101,6 +102,18 @@ def test_a_single_read_that_was_delayed_makes_no_channels() -> None:
 def test_pairs_that_scatter_by_as_much_as_a_wait_show_no_channels() -> None:
     scatter = {("together", n): 2e-6 * (n % 3) + (35e-6 if n == 16 else 0) for n in range(1, 17)}
     assert _channels(Drive(waits_s=scatter)) == "scatter"
+
+
+def test_a_read_that_waits_for_a_die_shows_no_transfer() -> None:
+    """Other planes of the die are at other distances than its own next row."""
+    run = FakeRun()
+    waits = {("together", n): 4e-6 for n in range(4, 16, 4)}
+    Drive(alone_s=dict.fromkeys((512, 1536, 3584), 86e-6), waits_s=waits).probed(run)
+    run.add("probe-flush/read", "read", iops=11_600, kind="read")
+    cost = read_cost(view_of(run, dies=16.0, channels=4.0, link_ceiling=1.8e9))
+    assert cost is not None
+    low, high = cost.over_channel(3584, 3584)
+    assert 5e-6 < low < high < 9e-6
 
 
 @pytest.mark.parametrize(("channels", "said"), [(2, "link_ceiling.medium"), (8, "flash_is_faster")])

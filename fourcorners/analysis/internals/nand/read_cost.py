@@ -62,6 +62,11 @@ _SLOPE_MIN = 0.01
 """A channel's time of a page shows if it is at least this share of a read."""
 
 
+_DIE_WAITS = 0.5
+"""A read that waits for the die of another one does so for most of the array's read. A channel that
+takes more than half as long as the array is the slower part, and shows in single reads."""
+
+
 @dataclass(frozen=True)
 class ReadCost:
     """The parts of a small read, in seconds."""
@@ -213,8 +218,13 @@ def _channel(view: View, idle_s: float, die_s: float | None) -> tuple[tuple[floa
         pairs_s = view.once(conflicting_reads.pairs, "together").latency_s.values()
         if pairs_s and dies and channels and channels < dies:
             alone_s = (sizes[0][1][0] + large_s) / 2
-            wait = 2 * (max(pairs_s) - min(pairs_s))
-            late = max(2 * (min(pairs_s) - alone_s), 0.0)
+            least_s = min(pairs_s)
+            # The longest waits may be those of two reads of one die.
+            shared_s = [
+                one for one in pairs_s if not die_s or 2 * (one - least_s) < _DIE_WAITS * die_s
+            ]
+            wait = 2 * (max(shared_s) - least_s)
+            late = max(2 * (least_s - alone_s), 0.0)
             low, high = max(wait - large * link[1], 0.0) / large, (wait + late) / large
             if high * large > _SLOPE_MIN * idle_s:
                 return (low, high), True
