@@ -19,7 +19,7 @@ const STALE_BYTES_MAX: usize = 64 << 20;
 #[derive(Debug)]
 pub struct Contents {
     data: Data,
-    /// Where the drive can lose power.
+    /// Where the drive can lose what it has acknowledged.
     undo: Option<Undo>,
     undo_limit_bytes: u64,
     /// What reads return once in place of what is stored.
@@ -27,9 +27,9 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Of a drive that can lose power, or cannot.
-    pub fn new(data: Data, can_lose_power: bool) -> Self {
-        let undo = can_lose_power.then(Undo::default);
+    /// Of a drive that can lose what it has acknowledged, or cannot.
+    pub fn new(data: Data, can_lose: bool) -> Self {
+        let undo = can_lose.then(Undo::default);
         Self { data, undo, undo_limit_bytes: UNDO_BYTES, stale: Vec::new() }
     }
 

@@ -31,6 +31,12 @@ pub trait VirtualDrive: Target {
         true
     }
 
+    /// Whether every write completes only when its data is durable, or in memory that
+    /// capacitors keep.
+    fn is_write_through(&self) -> bool {
+        false
+    }
+
     /// Whether [`VirtualDrive::power_cut`] may be called.
     ///
     /// # Errors

@@ -83,16 +83,23 @@ pub trait Device {
         true
     }
 
+    /// Whether every write completes only when its data is durable, or in memory that
+    /// capacitors keep.
+    fn is_write_through(&self) -> bool {
+        false
+    }
+
     /// Whether [`Device::power_cut`] may be called.
     ///
     /// # Errors
     /// Why the model cannot say what is lost.
     fn can_lose_power(&self) -> Result<(), String> {
-        Err("what a loss of power takes is modelled for page-mapped SSDs and disks".into())
+        Err("the model cannot say what a loss of power takes".into())
     }
 
-    /// What [`Device::power_cut`] would return now; empty where the model cannot say it.
-    fn at_risk(&self) -> Vec<Range<u64>> {
+    /// What [`Device::power_cut`] would return at `at_ns`, which is now; empty where the
+    /// model cannot say it.
+    fn at_risk(&self, _at_ns: u64) -> Vec<Range<u64>> {
         Vec::new()
     }
 
@@ -207,6 +214,11 @@ impl<D: Device> Simulated<D> {
     /// The host no longer needs a range (TRIM).
     pub fn trim(&mut self, offset_bytes: u64, length_bytes: u64) {
         self.device.trim(self.now_ns, offset_bytes, length_bytes);
+    }
+
+    /// See [`Device::at_risk`].
+    pub fn at_risk(&self) -> Vec<Range<u64>> {
+        self.device.at_risk(self.now_ns)
     }
 
     /// Power fails and comes back; see [`Device::power_cut`].

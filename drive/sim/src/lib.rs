@@ -16,6 +16,7 @@ mod identity;
 pub mod log_block;
 pub mod page_mapped;
 pub mod raid0;
+mod ranges;
 pub mod specification;
 mod state;
 mod table;

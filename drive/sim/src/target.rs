@@ -57,12 +57,16 @@ impl VirtualDrive for SimulatedDrive {
         with_model!(&self.model, drive => drive.device().honours_flush())
     }
 
+    fn is_write_through(&self) -> bool {
+        with_model!(&self.model, drive => drive.device().is_write_through())
+    }
+
     fn can_lose_power(&self) -> Result<(), String> {
         with_model!(&self.model, drive => drive.device().can_lose_power())
     }
 
     fn at_risk(&self) -> Option<Vec<Range<u64>>> {
-        Some(with_model!(&self.model, drive => drive.device().at_risk()))
+        Some(with_model!(&self.model, drive => drive.at_risk()))
     }
 
     fn power_cut(&mut self) -> Result<Vec<Range<u64>>, String> {

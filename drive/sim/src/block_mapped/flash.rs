@@ -25,6 +25,8 @@ pub struct Flash {
     next_slot: usize,
     /// End of the latest erase, which gives back the spare superblock.
     erased_ns: u64,
+    /// End of the latest merge.
+    merged_ns: u64,
 }
 
 impl Flash {
@@ -43,6 +45,7 @@ impl Flash {
             buffer_free_ns: vec![0; buffer_rows as usize],
             next_slot: 0,
             erased_ns: 0,
+            merged_ns: 0,
         }
     }
 
@@ -59,6 +62,7 @@ impl Flash {
             buffer_free_ns,
             next_slot,
             erased_ns,
+            merged_ns,
         } = self;
         same!(made; read_ns, program_ns, erase_ns, transfer_ns);
         ensure(
@@ -68,7 +72,7 @@ impl Flash {
                 && *next_slot < buffer_free_ns.len(),
             "the dies and the buffer",
         )?;
-        clock.ensure_soon([*bus_free_ns, *erased_ns])?;
+        clock.ensure_soon([*bus_free_ns, *erased_ns, *merged_ns])?;
         clock.ensure_soon(ways_free_ns.iter().chain(buffer_free_ns).copied())
     }
 
@@ -78,18 +82,21 @@ impl Flash {
         self.buffer_free_ns[self.next_slot]
     }
 
-    /// Programs the row whose last byte reached the buffer at `arrived_ns`.
+    /// Programs the row whose last byte reached the buffer at `arrived_ns`; returns when
+    /// that is done.
     /// Rows rotate over the dies, so that one die programs while the bus loads
     /// the others.
     #[inline]
-    pub fn program_row(&mut self, arrived_ns: u64) {
+    pub fn program_row(&mut self, arrived_ns: u64) -> u64 {
         let way = &mut self.ways_free_ns[self.next_way];
         let loaded_ns = arrived_ns.max(self.bus_free_ns).max(*way) + self.transfer_ns;
-        *way = loaded_ns + self.program_ns;
+        let programmed_ns = loaded_ns + self.program_ns;
+        *way = programmed_ns;
         self.bus_free_ns = loaded_ns;
         self.buffer_free_ns[self.next_slot] = loaded_ns;
         self.next_way = next(self.next_way, self.ways_free_ns.len());
         self.next_slot = next(self.next_slot, self.buffer_free_ns.len());
+        programmed_ns
     }
 
     /// Reads row `row` for a command that began at `begin_ns`; returns when its
@@ -116,6 +123,7 @@ impl Flash {
         self.bus_free_ns = end_ns;
         self.ways_free_ns.fill(end_ns);
         self.erased_ns = end_ns + self.erase_ns;
+        self.merged_ns = end_ns;
         end_ns
     }
 
@@ -128,6 +136,26 @@ impl Flash {
     /// When pending rows are programmed and a spare superblock is erased.
     fn spare_ns(&self, at_ns: u64) -> u64 {
         at_ns.max(self.programmed_ns()).max(self.erased_ns)
+    }
+
+    /// When a row would be programmed that follows all that the flash was given.
+    pub fn row_programmed_ns(&self, at_ns: u64) -> u64 {
+        at_ns.max(self.programmed_ns()) + self.transfer_ns + self.program_ns
+    }
+
+    /// Power fails: everything under way ends, and an erase begins anew. Returns
+    /// whether a merge was under way.
+    pub fn lose_power(&mut self, at_ns: u64) -> bool {
+        let was_merging = self.merged_ns > at_ns;
+        if self.erased_ns > at_ns {
+            self.erased_ns = at_ns + self.erase_ns;
+        }
+        self.merged_ns = self.merged_ns.min(at_ns);
+        self.bus_free_ns = self.bus_free_ns.min(at_ns);
+        for free_ns in self.ways_free_ns.iter_mut().chain(&mut self.buffer_free_ns) {
+            *free_ns = (*free_ns).min(at_ns);
+        }
+        was_merging
     }
 
     /// When pending rows are programmed.

@@ -13,6 +13,7 @@
 //! (its own first superblock and its predecessor's last), on average 1 + S/C for a
 //! size S below the superblock size C. There is no case for any of these.
 
+mod buffer;
 mod flash;
 pub mod specification;
 mod truths;
@@ -24,10 +25,12 @@ use crate::device::UNSERVED;
 use crate::event::NEVER_NS;
 use crate::host_interface::{ByTag, HostInterface};
 use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
+use buffer::Buffer;
 use flash::Flash;
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// The model.
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,10 +40,14 @@ pub struct BlockMapped {
     superblock_bytes: u64,
     read_overhead_ns: u64,
     write_overhead_ns: u64,
+    /// Whether capacitors keep the buffer.
+    protected: bool,
+    ignores_flush: bool,
     interface: HostInterface,
     #[serde(skip)]
     commands: ByTag<Request>,
     flash: Flash,
+    buffer: Buffer,
     /// Whether a superblock holds data, beside what the log has for it. Closing a
     /// log superblock over one that does not has nothing to copy.
     holds_data: Vec<bool>,
@@ -54,8 +61,10 @@ pub struct BlockMapped {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct LogSuperblock {
     superblock: u64,
-    /// Whether writing began at the superblock's first byte.
-    from_start: bool,
+    /// Where writing began.
+    first_byte: u64,
+    /// From here on, the buffer keeps what was written until its row is complete.
+    open_byte: u64,
     /// The byte after the last one written: what continues the log.
     next_byte: u64,
 }
@@ -83,9 +92,12 @@ impl BlockMapped {
             superblock_bytes: flash.superblock_bytes(),
             read_overhead_ns: host_ns + specification.controller.read_overhead.0,
             write_overhead_ns: host_ns + specification.controller.write_overhead.0,
+            protected: specification.controller.is_protected(),
+            ignores_flush: specification.controller.lies(),
             interface: HostInterface::new(&specification.link, 0, 1),
             commands: ByTag::default(),
             flash: Flash::new(flash, specification.controller.buffer.0),
+            buffer: Buffer::default(),
             holds_data: vec![false; superblocks as usize],
             log: None,
             serving: None,
@@ -143,17 +155,16 @@ impl BlockMapped {
             if self.log.is_none_or(|log| log.next_byte != byte) {
                 arrived_ns = self.close_log(arrived_ns);
             }
-            let superblock_start = superblock as u64 * self.superblock_bytes;
             let superblock_end =
-                (superblock_start + self.superblock_bytes).min(self.capacity_bytes);
+                ((superblock as u64 + 1) * self.superblock_bytes).min(self.capacity_bytes);
             let until = end_byte.min(superblock_end);
             let mut log = self.log.unwrap_or(LogSuperblock {
                 superblock: superblock as u64,
-                from_start: byte == superblock_start,
+                first_byte: byte,
+                open_byte: byte,
                 next_byte: byte,
             });
-            arrived_ns = self.append(arrived_ns, byte, until, until == end_byte);
-            log.next_byte = until;
+            arrived_ns = self.append(arrived_ns, &mut log, until, until == end_byte);
             self.log = Some(log);
             if until == superblock_end {
                 // Nothing can continue it any more.
@@ -167,20 +178,26 @@ impl BlockMapped {
     /// Returns when everything is on flash. A row that is not full is programmed
     /// as it is; it cannot be programmed again, so that its superblock is closed.
     fn flush(&mut self, begin_ns: u64) -> u64 {
-        let row_bytes = self.row_bytes;
-        if self.log.is_some_and(|log| !log.next_byte.is_multiple_of(row_bytes)) {
-            self.flash.program_row(begin_ns);
+        if self.protected || self.ignores_flush {
+            return begin_ns;
+        }
+        if let Some(log) = &mut self.log
+            && log.open_byte < log.next_byte
+        {
+            let programmed_ns = self.flash.program_row(begin_ns);
+            self.buffer.give(begin_ns, log.open_byte, log.next_byte, programmed_ns);
+            log.open_byte = log.next_byte;
             self.counts.rows_appended += 1;
             self.close_log(begin_ns);
         }
-        begin_ns.max(self.flash.programmed_ns())
+        begin_ns.max(self.flash.programmed_ns()).max(self.buffer.programmed_ns())
     }
 
     /// Takes bytes into the buffer and programs each row that they complete.
-    fn append(&mut self, begin_ns: u64, byte: u64, end_byte: u64, last: bool) -> u64 {
-        let mut byte = byte;
+    fn append(&mut self, begin_ns: u64, log: &mut LogSuperblock, end_byte: u64, last: bool) -> u64 {
         let mut arrived_ns = begin_ns;
-        while byte < end_byte {
+        while log.next_byte < end_byte {
+            let byte = log.next_byte;
             let row_end = (byte / self.row_bytes + 1) * self.row_bytes;
             let until = end_byte.min(row_end);
             let ready_ns = arrived_ns.max(self.flash.room_ns());
@@ -189,11 +206,13 @@ impl BlockMapped {
                 until - byte,
                 last && until == end_byte,
             );
+            log.next_byte = until;
             if until == row_end {
-                self.flash.program_row(arrived_ns);
+                let programmed_ns = self.flash.program_row(arrived_ns);
+                self.buffer.give(arrived_ns, log.open_byte, until, programmed_ns);
+                log.open_byte = until;
                 self.counts.rows_appended += 1;
             }
-            byte = until;
         }
         arrived_ns
     }
@@ -205,17 +224,29 @@ impl BlockMapped {
             return at_ns;
         };
         let index = log.superblock as usize;
-        let end = ((log.superblock + 1) * self.superblock_bytes).min(self.capacity_bytes);
-        let complete = log.from_start && log.next_byte == end;
+        let start = log.superblock * self.superblock_bytes;
+        let end = (start + self.superblock_bytes).min(self.capacity_bytes);
+        let complete = log.first_byte == start && log.next_byte == end;
         let held_data = std::mem::replace(&mut self.holds_data[index], true);
-        if complete || !held_data {
+        let (end_ns, programmed_ns) = if complete || !held_data {
             self.counts.switches += 1;
             if held_data {
                 self.flash.switch(at_ns);
             }
-            return at_ns;
+            // The last row, which is not full, is programmed beside other work.
+            (at_ns, self.flash.row_programmed_ns(at_ns))
+        } else {
+            self.counts.merges += 1;
+            let merged_ns = self.merge(at_ns);
+            (merged_ns, merged_ns)
+        };
+        if log.open_byte < log.next_byte {
+            self.buffer.give(at_ns, log.open_byte, log.next_byte, programmed_ns);
         }
-        self.counts.merges += 1;
+        end_ns
+    }
+
+    fn merge(&mut self, at_ns: u64) -> u64 {
         let rows = self.superblock_bytes / self.row_bytes;
         self.counts.rows_merged += rows;
         self.flash.merge(at_ns, rows)
@@ -262,6 +293,52 @@ impl Device for BlockMapped {
     fn purge(&mut self, _at_ns: u64) {
         self.holds_data.fill(false);
         self.log = None;
+        self.buffer.clear();
+    }
+
+    fn can_lose_power(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn at_risk(&self, at_ns: u64) -> Vec<Range<u64>> {
+        if self.protected {
+            return Vec::new();
+        }
+        let open = self.log.map(|log| log.open_byte..log.next_byte);
+        self.buffer.at_risk(at_ns, open.filter(|open| !open.is_empty()))
+    }
+
+    /// With power the firmware finds what of the log is on flash, and closes it. A
+    /// merge that was under way begins anew: what it copies is still there.
+    fn power_cut(&mut self, at_ns: u64) -> Vec<Range<u64>> {
+        let lost = self.at_risk(at_ns);
+        self.serving = None;
+        self.interface.lose_power();
+        self.buffer.clear();
+        let was_merging = self.flash.lose_power(at_ns);
+        if was_merging {
+            self.merge(at_ns);
+        }
+        if let Some(log) = &mut self.log {
+            if self.protected {
+                log.open_byte = log.next_byte;
+            } else {
+                log.next_byte = log.open_byte;
+            }
+            if log.first_byte < log.next_byte {
+                self.close_log(at_ns);
+            }
+        }
+        self.log = None;
+        lost
+    }
+
+    fn honours_flush(&self) -> bool {
+        !self.ignores_flush
+    }
+
+    fn is_write_through(&self) -> bool {
+        self.protected
     }
 
     fn flash_programmed_bytes(&self) -> Option<u64> {
@@ -275,9 +352,12 @@ impl Device for BlockMapped {
             superblock_bytes,
             read_overhead_ns,
             write_overhead_ns,
+            protected,
+            ignores_flush,
             interface,
             commands: _,
             flash,
+            buffer,
             holds_data,
             log,
             serving,
@@ -285,7 +365,9 @@ impl Device for BlockMapped {
         } = &*self;
         same!(
             made; capacity_bytes, row_bytes, superblock_bytes, read_overhead_ns, write_overhead_ns,
+            protected, ignores_flush,
         );
+        buffer.check(*capacity_bytes, clock)?;
         interface.check(&made.interface, clock)?;
         flash.check(&made.flash, clock)?;
         ensure(holds_data.len() == made.holds_data.len(), "the superblocks")?;
@@ -294,7 +376,15 @@ impl Device for BlockMapped {
             ensure(log.superblock < holds_data.len() as u64, "the log superblock")?;
             let start = log.superblock * superblock_bytes;
             let end = (start + superblock_bytes).min(*capacity_bytes);
-            ensure(start < log.next_byte && log.next_byte < end, "the log superblock")?;
+            let LogSuperblock { superblock: _, first_byte, open_byte, next_byte } = *log;
+            ensure(
+                start <= first_byte
+                    && first_byte <= open_byte
+                    && open_byte <= next_byte
+                    && start < next_byte
+                    && next_byte < end,
+                "the log superblock",
+            )?;
         }
         let Counts { host_written_bytes, rows_appended, rows_merged, merges, switches } = *counts;
         ensure_counts([host_written_bytes, rows_appended, rows_merged, merges, switches])

@@ -463,7 +463,7 @@ impl Device for Disk {
         lost
     }
 
-    fn at_risk(&self) -> Vec<Range<u64>> {
+    fn at_risk(&self, _at_ns: u64) -> Vec<Range<u64>> {
         let mut ranges = self.write_cache.dirty_bytes();
         if let Work::Destage(piece) = &self.work {
             let range = piece.start * SECTOR_BYTES..piece.end * SECTOR_BYTES;
@@ -475,6 +475,10 @@ impl Device for Disk {
 
     fn honours_flush(&self) -> bool {
         !self.ignores_flush
+    }
+
+    fn is_write_through(&self) -> bool {
+        !self.write_back
     }
 
     fn complete(&mut self, made: &Self, clock: Clock) -> Checked {

@@ -14,8 +14,8 @@ pub enum Operation {
     Read { tag: u32, bytes: u32 },
     /// Reads a row that a merge or a partial write needs.
     Fetch,
-    /// Programs a row; `buffered` ones leave the buffer.
-    Program { buffered: bool },
+    /// Programs a row: this one of the host's, which leaves the buffer, or a copy.
+    Program { row: Option<u32> },
     /// Erases a block.
     Erase,
 }
@@ -63,8 +63,8 @@ impl Flash {
     }
 
     /// Fails unless loaded dies, which read for no command, can go on as those that
-    /// were `made`.
-    pub fn check(&self, made: &Self, clock: Clock) -> Result<Pending, Broken> {
+    /// were `made`, of a drive of so many rows.
+    pub fn check(&self, made: &Self, rows: u32, clock: Clock) -> Result<Pending, Broken> {
         let Self { dies, channel_free_ns, read_ns, program_ns, erase_ns, bus_rate, row_bytes } =
             self;
         same!(made; read_ns, program_ns, erase_ns, bus_rate, row_bytes);
@@ -83,7 +83,10 @@ impl Flash {
             for operation in current.chain(waiting) {
                 match operation {
                     Operation::Read { .. } => ensure(false, "a read for a command")?,
-                    Operation::Program { buffered: true } => pending.programs += 1,
+                    Operation::Program { row: Some(row) } => {
+                        ensure(*row < rows, "a row on its way to flash")?;
+                        pending.programs += 1;
+                    }
                     _ => {}
                 }
             }
@@ -114,6 +117,40 @@ impl Flash {
         };
         self.dies[die as usize].current = Some((operation, true));
         (None, Some(self.transfer(now_ns, die, bytes)))
+    }
+
+    /// The rows of the host's that are on their way.
+    pub fn buffered_rows(&self) -> impl Iterator<Item = u32> {
+        let operations = |die: &Die| {
+            let current = die.current.map(|(operation, _)| operation);
+            current.into_iter().chain(die.waiting.iter().copied()).collect::<Vec<_>>()
+        };
+        self.dies.iter().flat_map(operations).filter_map(|operation| match operation {
+            Operation::Program { row } => row,
+            _ => None,
+        })
+    }
+
+    /// Power fails: what came from the host is forgotten, and merges begin anew
+    /// with what they were doing. Returns the dies that have work, and when the
+    /// next event of each is due.
+    pub fn lose_power(&mut self, at_ns: u64) -> Vec<(u32, u64)> {
+        for free_ns in &mut self.channel_free_ns {
+            *free_ns = (*free_ns).min(at_ns);
+        }
+        let of_merge = |operation: &Operation| {
+            !matches!(operation, Operation::Read { .. } | Operation::Program { row: Some(_) })
+        };
+        let mut events = Vec::new();
+        for die in 0..self.dies.len() {
+            let state = &mut self.dies[die];
+            if let Some((operation, _)) = state.current.take() {
+                state.waiting.push_front(operation);
+            }
+            state.waiting.retain(of_merge);
+            events.extend(self.start(at_ns, die as u32).map(|due_ns| (die as u32, due_ns)));
+        }
+        events
     }
 
     fn start(&mut self, now_ns: u64, die: u32) -> Option<u64> {

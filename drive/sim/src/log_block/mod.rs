@@ -27,12 +27,14 @@ use crate::blueprint::Blueprint;
 use crate::device::UNSERVED;
 use crate::event::{EventQueue, Kinds};
 use crate::host_interface::{ByTag, HostInterface};
+use crate::ranges::ascending;
 use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
 use flash::Flash;
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::ops::Range;
 use translation::{Translation, Work};
 
 /// Pending events; the number is a command's tag or a die.
@@ -91,6 +93,9 @@ pub struct LogBlock {
     interface: HostInterface,
     read_overhead_ns: u64,
     write_overhead_ns: u64,
+    /// Whether capacitors keep the buffer.
+    protected: bool,
+    ignores_flush: bool,
     #[serde(skip)]
     commands: ByTag<Command>,
     buffer_free_rows: u64,
@@ -123,6 +128,8 @@ impl LogBlock {
             interface: HostInterface::new(&specification.link, host_ns, 1),
             read_overhead_ns: specification.controller.read_overhead.0,
             write_overhead_ns: specification.controller.write_overhead.0,
+            protected: specification.controller.is_protected(),
+            ignores_flush: specification.controller.lies(),
             commands: ByTag::default(),
             buffer_free_rows: specification.controller.buffer.0 / row_bytes,
             writes: VecDeque::new(),
@@ -230,7 +237,7 @@ impl LogBlock {
         self.host_bytes += until - from;
         if last {
             self.writes.pop_front();
-            if self.commands[tag].request.fua {
+            if self.commands[tag].request.fua && self.waits_for_flash() {
                 self.flushes.push(tag);
             } else {
                 self.finish(now_ns, tag, done);
@@ -277,6 +284,11 @@ impl LogBlock {
             }
             self.receive(now_ns);
         }
+    }
+
+    /// Whether flushes and forced writes complete only when data is on flash.
+    fn waits_for_flash(&self) -> bool {
+        !self.protected && !self.ignores_flush
     }
 
     fn is_whole(&self, open: &OpenRow) -> bool {
@@ -343,6 +355,7 @@ impl Device for LogBlock {
                     self.writes.push_back(tag);
                     self.receive(now_ns);
                 }
+                Operation::Flush if !self.waits_for_flash() => self.finish(now_ns, tag, done),
                 Operation::Flush => {
                     self.flushes.push(tag);
                     self.flush(now_ns, done);
@@ -356,7 +369,7 @@ impl Device for LogBlock {
                 }
                 match ended {
                     Some(flash::Operation::Read { tag, bytes }) => self.deliver(now_ns, tag, bytes),
-                    Some(flash::Operation::Program { buffered: true }) => {
+                    Some(flash::Operation::Program { row: Some(_) }) => {
                         self.release_row(now_ns);
                         self.flush(now_ns, done);
                     }
@@ -372,6 +385,52 @@ impl Device for LogBlock {
         *self = Self::new(&self.specification.clone());
     }
 
+    fn can_lose_power(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn at_risk(&self, _at_ns: u64) -> Vec<Range<u64>> {
+        if self.protected {
+            return Vec::new();
+        }
+        let row = |row: u32| {
+            let start = u64::from(row) * self.row_bytes;
+            start..(start + self.row_bytes).min(self.capacity_bytes)
+        };
+        let open = self.open_row.map(|open| open.from..open.until);
+        ascending(self.flash.buffered_rows().map(row).chain(open).collect())
+    }
+
+    /// Places in logs whose rows were not programmed are used up. The firmware
+    /// finds the older rows again, which takes a read as theirs would.
+    fn power_cut(&mut self, at_ns: u64) -> Vec<Range<u64>> {
+        let lost = self.at_risk(at_ns);
+        if self.protected
+            && let Some(open) = self.open_row
+        {
+            self.write_row(at_ns, open);
+        }
+        self.open_row = None;
+        self.interface.lose_power();
+        self.buffer_free_rows = self.specification.controller.buffer.0 / self.row_bytes;
+        self.writes.clear();
+        self.receiving = false;
+        self.flushes.clear();
+        self.events = EventQueue::default();
+        for (die, due_ns) in self.flash.lose_power(at_ns) {
+            self.events.push(due_ns, Event::Die(die));
+        }
+        lost
+    }
+
+    fn honours_flush(&self) -> bool {
+        !self.ignores_flush
+    }
+
+    fn is_write_through(&self) -> bool {
+        self.protected
+    }
+
     fn complete(&mut self, made: &Self, clock: Clock) -> Checked {
         let Self {
             specification: _,
@@ -381,6 +440,8 @@ impl Device for LogBlock {
             interface,
             read_overhead_ns,
             write_overhead_ns,
+            protected,
+            ignores_flush,
             commands: _,
             buffer_free_rows,
             writes,
@@ -393,7 +454,8 @@ impl Device for LogBlock {
             work: _,
         } = &*self;
         same!(
-            made; capacity_bytes, row_bytes, read_overhead_ns, write_overhead_ns,
+            made; capacity_bytes, row_bytes, read_overhead_ns, write_overhead_ns, protected,
+            ignores_flush,
         );
         ensure(writes.is_empty() && !receiving && flushes.is_empty(), "a command in the drive")?;
         ensure_counts([*host_bytes])?;
@@ -405,7 +467,8 @@ impl Device for LogBlock {
             ensure(start <= from && from < until && until <= end, "the open row")?;
         }
         // Every row in the buffer is open or on its way to flash.
-        let dies = flash.check(&made.flash, clock)?;
+        let rows = capacity_bytes.div_ceil(*row_bytes) as u32;
+        let dies = flash.check(&made.flash, rows, clock)?;
         let held = dies.programs + u64::from(open_row.is_some());
         let size = made.specification.controller.buffer.0 / made.row_bytes;
         ensure(buffer_free_rows.checked_add(held) == Some(size), "the room in the buffer")?;

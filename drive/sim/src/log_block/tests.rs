@@ -72,9 +72,11 @@ proptest! {
             }
             translation.assert_consistent(&written);
         }
-        let programs = |buffered| {
-            let program = Operation::Program { buffered };
-            work.iter().filter(|(_, operation)| *operation == program).count() as u64
+        let programs = |of_host: bool| {
+            let is = |operation: &Operation| {
+                matches!(operation, Operation::Program { row } if row.is_some() == of_host)
+            };
+            work.iter().filter(|(_, operation)| is(operation)).count() as u64
         };
         let counts = translation.counts();
         prop_assert_eq!(counts.host_rows, host_rows);

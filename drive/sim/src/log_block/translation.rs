@@ -262,7 +262,7 @@ impl Translation {
         log.written = written;
         self.place[row as usize] = first_place + slot + 1;
         let die = first_die + slot % self.dies_per_block;
-        work.push((die, Operation::Program { buffered: true }));
+        work.push((die, Operation::Program { row: Some(row) }));
     }
 
     /// A row's place in a log, if it has one, no longer holds the latest.
@@ -293,7 +293,7 @@ impl Translation {
             if let Some(source) = self.die(row) {
                 let target = first_die + (row - first_row) % self.dies_per_block;
                 work.push((source, Operation::Fetch));
-                work.push((target, Operation::Program { buffered: false }));
+                work.push((target, Operation::Program { row: None }));
                 copied += 1;
             }
         }

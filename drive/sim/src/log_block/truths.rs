@@ -39,8 +39,8 @@ impl Specification {
         truths.add("write_buffer_bytes", self.controller.buffer.0 as f64, Unit::Bytes);
         truths.add("slc_cache_bytes", 0.0, Unit::Bytes);
         // A write is complete when its data is in the buffer.
-        truths.add_whether("volatile_write_cache", true);
-        truths.add_whether("power_loss_protection", false);
+        truths.add_whether("volatile_write_cache", !self.controller.is_protected());
+        truths.add_whether("power_loss_protection", self.controller.is_protected());
         truths.add_whether("compression", false);
         truths.add_whether("deduplication", false);
         truths.add("trim_granularity", 0.0, Unit::Bytes);

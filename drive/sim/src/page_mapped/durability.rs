@@ -15,6 +15,7 @@ use super::map_cache::MapCache;
 use super::slc_cache::SlcCache;
 use super::translation::Settling;
 use super::{Event, PageMapped};
+use crate::ranges::ascending;
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
 use serde::{Deserialize, Serialize};
@@ -180,15 +181,7 @@ impl PageMapped {
 }
 
 /// Ranges of bytes that the units cover, ascending and apart.
-fn byte_ranges(mut units: Vec<u32>, unit_bytes: u64) -> Vec<Range<u64>> {
-    units.sort_unstable();
-    let mut ranges: Vec<Range<u64>> = Vec::new();
-    for unit in units {
-        let start = u64::from(unit) * unit_bytes;
-        match ranges.last_mut() {
-            Some(range) if start <= range.end => range.end = start + unit_bytes,
-            _ => ranges.push(start..start + unit_bytes),
-        }
-    }
-    ranges
+fn byte_ranges(units: Vec<u32>, unit_bytes: u64) -> Vec<Range<u64>> {
+    let bytes = |unit: u32| u64::from(unit) * unit_bytes..(u64::from(unit) + 1) * unit_bytes;
+    ascending(units.into_iter().map(bytes).collect())
 }

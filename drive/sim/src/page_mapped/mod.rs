@@ -440,12 +440,16 @@ impl Device for PageMapped {
         self.lose_power(at_ns)
     }
 
-    fn at_risk(&self) -> Vec<Range<u64>> {
+    fn at_risk(&self, _at_ns: u64) -> Vec<Range<u64>> {
         self.unsettled_ranges()
     }
 
     fn honours_flush(&self) -> bool {
         !self.ignores_flush
+    }
+
+    fn is_write_through(&self) -> bool {
+        self.write_through || self.protected
     }
 
     fn has_trim(&self) -> bool {

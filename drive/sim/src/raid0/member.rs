@@ -72,12 +72,16 @@ impl Device for Member {
         with_member!(self, drive => drive.power_cut(at_ns))
     }
 
-    fn at_risk(&self) -> Vec<Range<u64>> {
-        with_member!(self, drive => drive.at_risk())
+    fn at_risk(&self, at_ns: u64) -> Vec<Range<u64>> {
+        with_member!(self, drive => drive.at_risk(at_ns))
     }
 
     fn honours_flush(&self) -> bool {
         with_member!(self, drive => drive.honours_flush())
+    }
+
+    fn is_write_through(&self) -> bool {
+        with_member!(self, drive => drive.is_write_through())
     }
 
     fn has_trim(&self) -> bool {

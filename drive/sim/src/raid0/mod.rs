@@ -17,6 +17,7 @@ pub use specification::Specification;
 use crate::device::{Device, Overwriting};
 use crate::event::NEVER_NS;
 use crate::host_interface::{ByTag, transfer_ns};
+use crate::ranges::ascending;
 use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request, Stream};
@@ -139,15 +140,7 @@ impl Raid0 {
                 joined.extend(self.stripe.on_array(member, range));
             }
         }
-        joined.sort_unstable_by_key(|range: &Range<u64>| range.start);
-        joined.dedup_by(|next, range| {
-            let touches = next.start == range.end;
-            if touches {
-                range.end = next.end;
-            }
-            touches
-        });
-        joined
+        ascending(joined)
     }
 
     /// A member has served its part of a command.
@@ -265,12 +258,16 @@ impl Device for Raid0 {
         self.joined(lost)
     }
 
-    fn at_risk(&self) -> Vec<Range<u64>> {
-        self.joined(self.members.iter().map(Device::at_risk).collect())
+    fn at_risk(&self, at_ns: u64) -> Vec<Range<u64>> {
+        self.joined(self.members.iter().map(|member| member.at_risk(at_ns)).collect())
     }
 
     fn honours_flush(&self) -> bool {
         self.members.iter().all(Device::honours_flush)
+    }
+
+    fn is_write_through(&self) -> bool {
+        self.members.iter().all(Device::is_write_through)
     }
 
     fn has_trim(&self) -> bool {

@@ -40,6 +40,12 @@ pub struct RowController {
     /// Buffer between link and flash, used in whole rows. A write completes
     /// when its data is in the buffer.
     pub buffer: Parameter<Bytes>,
+    /// Whether capacitors keep the buffer when power fails: it is durable then,
+    /// and neither flushes nor forced writes wait for flash. Absent: no.
+    pub power_loss_protection: Option<Parameter<bool>>,
+    /// Whether the firmware acknowledges flushes and forced writes at once, and
+    /// leaves in the buffer what they are to make durable. Absent: no.
+    pub ignores_flush: Option<Parameter<bool>>,
 }
 
 impl Host {
@@ -51,6 +57,16 @@ impl Host {
 }
 
 impl RowController {
+    /// Whether capacitors keep the buffer.
+    pub fn is_protected(&self) -> bool {
+        self.power_loss_protection.as_ref().is_some_and(|protection| protection.value)
+    }
+
+    /// Whether flushes and forced writes complete before data is durable.
+    pub fn lies(&self) -> bool {
+        self.ignores_flush.as_ref().is_some_and(|ignores| ignores.value)
+    }
+
     /// # Errors
     /// A time that is too long.
     pub fn check(&self) -> Result<(), String> {

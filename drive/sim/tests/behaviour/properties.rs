@@ -230,7 +230,7 @@ proptest! {
         settings in ssd_settings(), (depth, steps) in steps(),
     ) {
         let drive = || drive("ocz-core-64gb", &borrowed(&settings));
-        check(drive, depth, &steps, PowerCuts::Refused)?;
+        check(drive, depth, &steps, PowerCuts::Modelled)?;
     }
 
     #[test]
@@ -246,7 +246,7 @@ proptest! {
         settings in log_block_settings(), (depth, steps) in steps(),
     ) {
         let drive = || drive_of(&log_block_file(), &borrowed(&settings));
-        check(drive, depth, &steps, PowerCuts::Refused)?;
+        check(drive, depth, &steps, PowerCuts::Modelled)?;
     }
 
     #[test]
@@ -255,9 +255,8 @@ proptest! {
     ) {
         let kinds = ["intel-x25-m-g2-80gb", "ocz-core-64gb", "wd6400aaks"];
         let names: Vec<&str> = members.iter().map(|&kind| kinds[kind]).collect();
-        // The block-mapped member refuses.
-        let power_cuts = PowerCuts::refused_if(names.contains(&"ocz-core-64gb"));
-        check(|| array_of(&names, &borrowed(&settings)), depth, &steps, power_cuts)?;
+        let array = || array_of(&names, &borrowed(&settings));
+        check(array, depth, &steps, PowerCuts::Modelled)?;
     }
 }
 

@@ -23,10 +23,15 @@ pub fn try_array(
 
 /// RAID 0 of drives that may differ.
 pub fn array_of(members: &[&str], settings: &[(&str, &str)]) -> SimulatedDrive {
-    let text = array_file(&format!("members = {{ value = {members:?}, source = \"test\" }}\n"));
-    let texts: Vec<(String, String)> =
-        members.iter().map(|name| ((*name).into(), resized(&drive_file(name), settings))).collect();
-    SimulatedDrive::with_members(&text, &texts, &owned(settings), 1).unwrap()
+    let text = |name: &&str| (name.to_string(), resized(&drive_file(name), settings));
+    array_of_files(&members.iter().map(text).collect::<Vec<_>>(), settings)
+}
+
+/// RAID 0 of drives that are given with their names and texts.
+pub fn array_of_files(files: &[(String, String)], settings: &[(&str, &str)]) -> SimulatedDrive {
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    let text = array_file(&format!("members = {{ value = {names:?}, source = \"test\" }}\n"));
+    SimulatedDrive::with_members(&text, files, &owned(settings), 1).unwrap()
 }
 
 fn array_file(members: &str) -> String {
