@@ -1,37 +1,17 @@
 //! A served drive in virtual time: its data against a shadow copy, through power cuts
 //! and faults.
 
+mod support;
+
 use fourcorners_serve::data::Data;
-use fourcorners_serve::{Command, DeviceFault, Fault, Finished, Io, Served};
-use fourcorners_sim::SimulatedDrive;
+use fourcorners_serve::{Command, Fault, Finished, Io, Served};
 use fourcorners_target::{NoopTarget, VirtualDrive};
 use serde_json::json;
 use std::ops::Range;
+use support::{ARRAY, CORE, DISK, Draws, LOG_BLOCK, SECOND_NS, VECTOR, drive, io};
 
-const VECTOR: &str = include_str!("../../fourcorners/catalog/drives/ocz-vector-256gb.toml");
-const DISK: &str = include_str!("../../fourcorners/catalog/drives/wd6400aaks.toml");
-const SECOND_NS: u64 = 1_000_000_000;
 /// What the tests write to.
 const SPAN: usize = 4 << 20;
-
-/// SplitMix64.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ mixed >> 31) % end
-    }
-}
-
-fn drive(text: &str, settings: &[(&str, &str)]) -> SimulatedDrive {
-    let settings: Vec<(String, String)> =
-        settings.iter().map(|&(name, value)| (name.into(), value.into())).collect();
-    SimulatedDrive::new(text, &settings, 1).unwrap()
-}
 
 fn served(drive: &mut dyn VirtualDrive) -> Served<'_> {
     let data = Data::in_memory(drive.capacity_bytes());
@@ -40,17 +20,6 @@ fn served(drive: &mut dyn VirtualDrive) -> Served<'_> {
 
 fn fault(fault: serde_json::Value) -> Fault {
     serde_json::from_value(fault).unwrap()
-}
-
-fn io(cookie: u64, command: Command, range: Range<usize>) -> Io {
-    Io {
-        client: 0,
-        cookie,
-        command,
-        offset_bytes: range.start as u64,
-        length_bytes: range.len() as u32,
-        is_forced: false,
-    }
 }
 
 fn write(cookie: u64, range: Range<usize>, value: u8) -> Io {
@@ -186,50 +155,34 @@ fn cuts_against_a_shadow(text: &str, settings: &[(&str, &str)], rounds: u64) -> 
 
 #[test]
 fn a_power_cut_takes_what_was_not_durable_and_nothing_else() {
-    for (text, settings) in [(VECTOR, &[][..]), (DISK, &[])] {
-        let (durable, volatile) = cuts_against_a_shadow(text, settings, 25);
-        assert_eq!(durable, 0);
-        assert!(volatile > 100, "a volatile cache lost {volatile} sectors only");
+    for text in [VECTOR, DISK, CORE, LOG_BLOCK, ARRAY] {
+        let (durable, volatile) = cuts_against_a_shadow(text, &[], 25);
+        let name = text.lines().next().unwrap();
+        assert_eq!(durable, 0, "{name}");
+        assert!(volatile > 50, "{name}: a volatile cache lost {volatile} sectors only");
     }
-    let protected = [("write_buffer.power_loss_protection", "true")];
-    assert_eq!(cuts_against_a_shadow(VECTOR, &protected, 25), (0, 0));
+    for (text, name) in [
+        (VECTOR, "write_buffer.power_loss_protection"),
+        (CORE, "controller.power_loss_protection"),
+        (LOG_BLOCK, "controller.power_loss_protection"),
+    ] {
+        assert_eq!(cuts_against_a_shadow(text, &[(name, "true")], 25), (0, 0), "{name}");
+    }
+    for (text, name) in [(VECTOR, "write_buffer.write_back"), (DISK, "cache.write_back")] {
+        assert_eq!(cuts_against_a_shadow(text, &[(name, "false")], 10), (0, 0), "{name}");
+    }
 }
 
 #[test]
 fn a_drive_that_lies_loses_what_it_said_was_durable() {
-    for (text, setting) in
-        [(VECTOR, ("write_buffer.ignores_flush", "true")), (DISK, ("cache.ignores_flush", "true"))]
-    {
-        let (durable, _) = cuts_against_a_shadow(text, &[setting], 25);
-        assert!(durable > 0);
-    }
-}
-
-#[test]
-fn the_same_requests_and_cut_give_the_same_bytes() {
-    let after_a_cut = || {
-        let mut drive = drive(VECTOR, &[]);
-        let mut served = served(&mut drive);
-        let mut draws = Draws(11);
-        let cut = fault(json!({"kind": "power-cut", "on": "write", "from_io": 300}));
-        served.add_fault(cut).unwrap();
-        let mut now_ns = 0;
-        for number in 1.. {
-            let start = draws.below(SPAN as u64 / 4096 - 8) as usize * 4096;
-            let request = write(number, start..start + 32_768, number as u8);
-            if let Some(DeviceFault::PowerCut(None)) = served.submit(request) {
-                break;
-            }
-            now_ns += draws.below(300_000);
-            assert_eq!(served.advance(now_ns, &mut Vec::new()), Ok(None));
-        }
-        let cut = served.power_cut().unwrap();
-        (content(&mut served, 0..SPAN), cut)
-    };
-    let (first, cut) = after_a_cut();
-    assert!(!cut.lost.is_empty() && cut.written_ios > 200);
-    for _ in 0..3 {
-        assert!(after_a_cut() == (first.clone(), cut.clone()));
+    for (text, name) in [
+        (VECTOR, "write_buffer.ignores_flush"),
+        (DISK, "cache.ignores_flush"),
+        (CORE, "controller.ignores_flush"),
+        (LOG_BLOCK, "controller.ignores_flush"),
+    ] {
+        let (durable, _) = cuts_against_a_shadow(text, &[(name, "true")], 25);
+        assert!(durable > 0, "{name}");
     }
 }
 
