@@ -256,6 +256,7 @@ class Server:
         sync: bool = False,
         state: Path | None = None,
         save_every_s: float = 0.0,
+        trace: Path | None = None,
     ) -> RawSession:
         """Serves until :meth:`stop`, or until power is gone for good.
 

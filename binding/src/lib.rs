@@ -11,6 +11,7 @@ mod foreign;
 mod raw_recording;
 mod real;
 mod serve;
+mod served_trace;
 mod simulated;
 mod trace;
 mod verification;

@@ -2,6 +2,7 @@
 
 use crate::foreign::ForeignDrive;
 use crate::raw_recording::{RawLatencies, RawRecording};
+use crate::served_trace::ServedTrace;
 use crate::simulated::SimulatedDrive;
 use crate::{io_error, value_error};
 use fourcorners_recording::{Latencies, Recording};
@@ -78,7 +79,7 @@ impl Server {
     /// Serves until it is told to stop, or power is gone for good.
     #[pyo3(signature = (
         drive, *, data=None, faults_json="[]", seed=1, speed=1.0, read_only=false, description="",
-        restart_after_ns=None, sync=false, state=None, save_every_s=0.0
+        restart_after_ns=None, sync=false, state=None, save_every_s=0.0, trace=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn serve(
@@ -95,6 +96,7 @@ impl Server {
         sync: bool,
         state: Option<PathBuf>,
         save_every_s: f64,
+        trace: Option<PathBuf>,
     ) -> PyResult<RawSession> {
         let server = self.server.lock().ok().and_then(|mut server| server.take());
         let server = server.ok_or_else(|| value_error("this server has served already"))?;
@@ -119,7 +121,17 @@ impl Server {
             for fault in faults {
                 served.add_fault(fault)?;
             }
-            Ok(session(server, served, &manner))
+            let trace = trace.map(|path| ServedTrace::new(&path, description)).transpose()?;
+            if let Some(trace) = &trace {
+                served.tell(trace.witness());
+            }
+            let mut left = session(server, served, &manner);
+            if let Some(Err(why)) = trace.map(ServedTrace::finish)
+                && !matches!(left.ended, Ended::Failed(_))
+            {
+                left.ended = Ended::Failed(why);
+            }
+            Ok(left)
         };
         let left: Result<Left, String> = if let Ok(simulated) = drive.cast::<SimulatedDrive>() {
             let mut simulated = simulated.borrow_mut();

@@ -43,6 +43,7 @@ def serve(
     read_only: Flag = False,
     faults: Path | None = None,
     restart_after_s: Annotated[float | None, Parameter(name="--restart-after")] = None,
+    trace: Path | None = None,
     control: Path | None = None,
     expose: str | None = None,
     settings: Settings = (),
@@ -84,6 +85,8 @@ def serve(
     restart_after_s
         Seconds, of the drive's time, until power comes back after a cut. Without it, a cut ends
         the session.
+    trace
+        A new file for the trace of every I/O, as "trace" and "replay" read it.
     control
         The socket for "control"; beside the socket or file of the drive unless given,
         PATH.control.
@@ -113,6 +116,7 @@ def serve(
             read_only=read_only,
             faults=faults,
             restart_after_s=restart_after_s,
+            trace=trace,
             control=control,
             expose=expose,
             settings=settings_of(settings),

@@ -175,6 +175,7 @@ def serve(
     read_only: bool = False,
     faults: str | Path | None = None,
     restart_after_s: float | None = None,
+    trace: str | Path | None = None,
     control: str | Path | None = None,
     expose: str | None = None,
     settings: Mapping[str, Setting] | None = None,
@@ -201,6 +202,7 @@ def serve(
         faults: a file of what goes wrong, and when.
         restart_after_s: power comes back so many seconds, of the drive's time, after a cut;
             without it a cut ends the session.
+        trace: a new file for the trace of every I/O (docs/traces.md), in the drive's time.
         control: the socket for commands; beside the socket or file of the drive unless given,
             PATH.control.
         expose: the ``nbd`` address again, to permit one that other machines reach.
@@ -273,6 +275,7 @@ def serve(
             saved_to=state if isinstance(opened, SimulatedTarget) else None,
             save_every_s=save_every_s,
             restart_after_ns=None if restart_after_s is None else round(restart_after_s * 1e9),
+            trace=None if trace is None else Path(trace),
         )
     except BaseException:
         opened.close()

@@ -27,6 +27,7 @@ mod served;
 mod server;
 mod tally;
 mod undo;
+mod witness;
 
 pub use clock::Clock;
 pub use control::Wish;
@@ -38,3 +39,4 @@ pub use saving::Saving;
 pub use served::{OUTSTANDING_MAX, Served};
 pub use server::{Ended, Manner, Remote, Server};
 pub use tally::{Corruption, Cut, LATE_NS, Tally};
+pub use witness::{Seen, What, Witness};

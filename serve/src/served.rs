@@ -8,6 +8,7 @@ use crate::injection::{DeviceFault, Injection, hash};
 use crate::io::{Command, EIO, Finished, Io, TRANSFER_BYTES_MAX};
 use crate::pending::Pending;
 use crate::tally::{Cut, Tally};
+use crate::witness::{InOrder, Seen, Witness};
 use fourcorners_target::{Completion, VirtualDrive};
 use fourcorners_workload::Operation;
 use std::collections::{BTreeMap, VecDeque};
@@ -40,6 +41,7 @@ pub struct Served<'a> {
     accepted: u64,
     done: Vec<Completion>,
     tally: Tally,
+    witness: Option<InOrder>,
 }
 
 impl<'a> Served<'a> {
@@ -50,7 +52,8 @@ impl<'a> Served<'a> {
     pub fn new(drive: &'a mut dyn VirtualDrive, data: Data, seed: u64) -> Result<Self, String> {
         drive.prepare(OUTSTANDING_MAX, TRANSFER_BYTES_MAX).map_err(|error| error.to_string())?;
         let start_ns = drive.now_ns();
-        let contents = Contents::new(data, drive.can_lose_power().is_ok());
+        let can_lose = drive.can_lose_power().is_ok() && !drive.is_write_through();
+        let contents = Contents::new(data, can_lose);
         Ok(Self {
             contents,
             injection: Injection::new(seed),
@@ -69,8 +72,14 @@ impl<'a> Served<'a> {
             accepted: 0,
             done: Vec::new(),
             tally: Tally::new(start_ns),
+            witness: None,
             drive,
         })
+    }
+
+    /// Tells somebody of every I/O from now on: before the first one.
+    pub fn tell(&mut self, witness: Witness) {
+        self.witness = Some(InOrder::new(witness));
     }
 
     /// Size of the drive.
@@ -369,8 +378,17 @@ impl<'a> Served<'a> {
         }
         let latency_ns = completed_ns - pending.submitted_ns;
         self.tally.answered(&pending.io, pending.errno, pending.submitted_ns, completed_ns);
+        self.seen(&pending, Some(latency_ns));
         let Io { client, cookie, .. } = pending.io;
         finished.push(Finished { client, cookie, errno: pending.errno, completed_ns, latency_ns });
+    }
+
+    /// An I/O is over, or will never be.
+    fn seen(&mut self, pending: &Pending, latency_ns: Option<u64>) {
+        if let Some(witness) = &mut self.witness {
+            let since_ns = pending.submitted_ns - self.start_ns;
+            witness.over(pending.number, Seen::new(&pending.io, since_ns, latency_ns));
+        }
     }
 
     fn apply(&mut self, pending: &mut Pending) -> std::io::Result<()> {
@@ -429,6 +447,7 @@ impl<'a> Served<'a> {
         unacknowledged.sort_by_key(|pending| pending.number);
         let unacknowledged_ios = unacknowledged.len() + self.waiting.len();
         for pending in unacknowledged {
+            self.seen(&pending, None);
             if let Command::Write(bytes) = &pending.io.command {
                 let sectors = bytes.len() as u64 / 512;
                 // None of it as often as any other number of sectors is too rare a case.

@@ -1,6 +1,7 @@
 //! Our own format: Parquet, one row for each I/O, in the order of time (docs/traces.md).
 
 use crate::error::{Error, Result};
+use crate::formats::Format;
 use crate::reader::{BATCH, Reader};
 use crate::record::{Operation, Record};
 use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
@@ -46,6 +47,19 @@ pub struct Header {
     pub start_unix_ns: Option<u64>,
     /// Events that the recorder lost.
     pub lost_events: u64,
+}
+
+impl Header {
+    /// Of records that this program made of one volume, whose clock begins with them.
+    pub fn of_program(origin: String, volume: String) -> Header {
+        Header {
+            schema_version: SCHEMA_VERSION,
+            origin: vec![origin],
+            format: Format::Parquet.name().to_owned(),
+            volumes: vec![volume],
+            ..Header::default()
+        }
+    }
 }
 
 pub(crate) struct Parquet {
