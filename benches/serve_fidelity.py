@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""The same jobs by fio on served drives, in real time, and in virtual time without a server.
+
+    .venv/bin/python benches/serve_fidelity.py --write docs/serve-fidelity.md
+
+Each drive is filled and its state is kept; every cell begins from it, on both sides. The cells are
+the four corners at queue depths 1, 4 and 32: fio over NBD for --seconds, and the call behind
+"fourcorners run" for as long. A cell agrees where mean and 99th percentile differ by at most 5 %
+and the floor of the transport: what a bare NBD server that keeps its data in memory (nbdkit) takes
+at queue depth 1 for the same block, by the same fio. A cell is of the host where the session
+itself says that it could not keep up.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import fourcorners as fc
+from fourcorners.wording import duration
+
+MARKS = (
+    "<!-- made by benches/serve_fidelity.py -->",
+    "<!-- end of what benches/serve_fidelity.py made -->",
+)
+DRIVES = (
+    "ocz-core-64gb",
+    "wd6400aaks",
+    "intel-x25-m-g2-80gb",
+    "ocz-vertex-3-240gb",
+    "ocz-vector-256gb",
+    "intel-dc-s3700-200gb",
+    "class-qlc-nvme-dramless-1tb",
+    "class-tlc-nvme-consumer-1tb",
+    "class-tlc-nvme-enterprise-1920gb",
+)
+DEPTHS = (1, 4, 32)
+SPAN_BYTES = 2 * 1024**3
+"""What the jobs touch, from the start of the drive: the server keeps what is written in memory."""
+AGREE = 0.05
+SETTLE_S = 0.5
+"""Before fio's clock starts: programs and sockets begin."""
+
+
+@dataclass(frozen=True)
+class Corner:
+    """One of the four corners."""
+
+    name: str
+    fio: str
+    pattern: str
+    block_bytes: int
+
+
+CORNERS = (
+    Corner("4 KiB random read", "randread", "random", 4096),
+    Corner("4 KiB random write", "randwrite", "random", 4096),
+    Corner("128 KiB sequential read", "read", "sequential", 131_072),
+    Corner("128 KiB sequential write", "write", "sequential", 131_072),
+)
+
+
+@dataclass(frozen=True)
+class Latency:
+    """In seconds."""
+
+    mean_s: float
+    p99_s: float
+    ios: int
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One job, both ways."""
+
+    served: Latency
+    virtual: Latency
+    floor: Latency
+    late_share: float
+    host_was_limit: bool
+
+    @property
+    def verdict(self) -> str:
+        """What the row says."""
+        if self.host_was_limit:
+            return "host"
+        pairs = (
+            (self.served.mean_s, self.virtual.mean_s, self.floor.mean_s),
+            (self.served.p99_s, self.virtual.p99_s, self.floor.p99_s),
+        )
+        agrees = all(abs(one - other) <= AGREE * other + floor for one, other, floor in pairs)
+        return "agrees" if agrees else "**differs**"
+
+
+def fio(uri: str, corner: Corner, depth: int, seconds: float) -> Latency:
+    """What fio measures on an NBD server."""
+    words = [
+        *("fio", "--name=job", "--ioengine=nbd", f"--uri={uri}", f"--rw={corner.fio}"),
+        *(f"--bs={corner.block_bytes}", f"--iodepth={depth}", f"--size={SPAN_BYTES}"),
+        *("--time_based", f"--runtime={seconds}", f"--ramp_time={SETTLE_S}", "--lat_percentiles=1"),
+        *("--refill_buffers", "--norandommap", "--output-format=json"),
+    ]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"fio failed: {done.stderr or done.stdout}")
+    [job] = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]
+    told = job["read" if "read" in corner.fio else "write"]
+    latency = told["lat_ns"]
+    return Latency(
+        latency["mean"] * 1e-9, latency["percentile"]["99.000000"] * 1e-9, told["total_ios"]
+    )
+
+
+@contextmanager
+def bare_server(folder: Path) -> Iterator[str]:
+    """nbdkit with data in memory."""
+    path = folder / "bare"
+    words = ["nbdkit", "--foreground", "--unix", str(path), "memory", str(SPAN_BYTES)]
+    with subprocess.Popen(words) as process:
+        while not path.exists():
+            time.sleep(0.01)
+        try:
+            yield f"nbd+unix:///?socket={path}"
+        finally:
+            process.terminate()
+
+
+def virtual(locator: str, state: Path, corner: Corner, depth: int, seconds: float) -> Latency:
+    """The same job in virtual time."""
+    make = fc.Stream.read if "read" in corner.fio else fc.Stream.write
+    stream = make(
+        corner.pattern,
+        corner.block_bytes,
+        span_bytes=SPAN_BYTES,
+        queue_depth_per_worker=depth,
+    )
+    with fc.open_target(locator, state=state) as drive:
+        recording = drive.run(fc.Workload([stream], duration_s=seconds, ramp_s=SETTLE_S))
+    operation = recording.read if "read" in corner.fio else recording.write
+    mean_s, p99_s = operation.latency_mean_s, operation.latency_percentile_s(99)
+    assert mean_s is not None
+    assert p99_s is not None
+    return Latency(mean_s, p99_s, operation.ios)
+
+
+def measured(
+    locator: str, state: Path, corner: Corner, depth: int, seconds: float, floor: Latency
+) -> Cell:
+    """A cell, served and in virtual time."""
+    expected = virtual(locator, state, corner, depth, seconds)
+    with tempfile.TemporaryDirectory(prefix="fourcorners-") as name:
+        folder = Path(name)
+        # The session saves its state when it ends: into a copy.
+        copy = folder / "state"
+        copy.write_bytes(state.read_bytes())
+        with fc.serve(
+            locator, nbd=f"unix:{folder}/s", state=copy, out=folder / "runs"
+        ) as served:
+            found = fio(served.uri, corner, depth, seconds)
+        session = served.session
+    assert session is not None
+    return Cell(found, expected, floor, session.late_share, session.host_was_limit)
+
+
+def page(rows: list[str], cells: list[Cell], seconds: float, load: list[float]) -> str:
+    """The table, and how many cells agree."""
+    judged = [cell for cell in cells if not cell.host_was_limit]
+    agreeing = [cell for cell in judged if cell.verdict == "agrees"]
+    said = (
+        f"{len(agreeing)} of the {len(judged)} cells that the host could keep up with agree; in "
+        f"{len(cells) - len(judged)} of {len(cells)} it could not, by the sessions' own judgement. "
+        f"Each cell took {seconds:g} s, on {os.cpu_count()} processors with a load (of all "
+        f"programs, by the minute) of {min(load):.1f} to {max(load):.1f} meanwhile."
+    )
+    head = (
+        "| drive | corner | queue depth | mean, served | virtual | p99, served | virtual | floor, "
+        "mean / p99 | late answers | |"
+    )
+    return "\n".join([said, "", head, "| --- | --- | ---: |" + " ---: |" * 6 + " --- |", *rows])
+
+
+def main() -> None:
+    """Measures all cells and prints, or writes, the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", type=Path)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--drives", nargs="+", default=DRIVES)
+    arguments = parser.parse_args()
+    rows: list[str] = []
+    cells: list[Cell] = []
+    load: list[float] = []
+    with tempfile.TemporaryDirectory(prefix="fourcorners-") as name:
+        folder = Path(name)
+        with bare_server(folder) as uri:
+            floors = {corner: fio(uri, corner, 1, arguments.seconds) for corner in CORNERS}
+        for drive in arguments.drives:
+            locator, state = f"sim:{drive}", folder / drive
+            fc.prepare(locator, state)
+            for corner in CORNERS:
+                for depth in DEPTHS:
+                    cell = measured(
+                        locator, state, corner, depth, arguments.seconds, floors[corner]
+                    )
+                    load.append(os.getloadavg()[0])
+                    cells.append(cell)
+                    floor = cell.floor
+                    rows.append(
+                        f"| {drive} | {corner.name} | {depth} | {duration(cell.served.mean_s)} | "
+                        f"{duration(cell.virtual.mean_s)} | {duration(cell.served.p99_s)} | "
+                        f"{duration(cell.virtual.p99_s)} | {duration(floor.mean_s)} / "
+                        f"{duration(floor.p99_s)} | {cell.late_share:.1%} | {cell.verdict} |"
+                    )
+                    print(rows[-1], flush=True)
+            state.unlink()
+    text = page(rows, cells, arguments.seconds, load)
+    if arguments.write is None:
+        print(f"\n{text}")
+        return
+    before, mark, rest = arguments.write.read_text("utf-8").partition(MARKS[0])
+    _, end, after = rest.partition(MARKS[1])
+    if not mark or not end:
+        sys.exit(f"{arguments.write} has no place for it: {MARKS[0]} ... {MARKS[1]}")
+    arguments.write.write_text(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{after}", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
