@@ -160,9 +160,7 @@ def measured(
         # The session saves its state when it ends: into a copy.
         copy = folder / "state"
         copy.write_bytes(state.read_bytes())
-        with fc.serve(
-            locator, nbd=f"unix:{folder}/s", state=copy, out=folder / "runs"
-        ) as served:
+        with fc.serve(locator, nbd=f"unix:{folder}/s", state=copy, out=folder / "runs") as served:
             found = fio(served.uri, corner, depth, seconds)
         session = served.session
     assert session is not None

@@ -116,8 +116,9 @@ def test_the_trace_of_a_session_has_every_io(tmp_path: Path) -> None:
     with fc.serve(
         "sim:ocz-vector-256gb", nbd=f"unix:{tmp_path}/s", out=tmp_path, trace=trace
     ) as served:
-        run("qemu-io", "-f", "raw", "-c", "write 1M 64k", "-c", "write -f 2M 4k", "-c", "discard 1M 8k",
-            "-c", "write -z 3M 8k", "-c", "read 1M 64k", "-c", "flush", served.uri)  # fmt: skip
+        run("qemu-io", "-f", "raw", "-c", "write 1M 64k", "-c", "write -f 2M 4k",
+            "-c", "discard 1M 8k", "-c", "write -z 3M 8k", "-c", "read 1M 64k", "-c", "flush",
+            served.uri)  # fmt: skip
         session = served.stop()
     ios = fc.trace_convert(trace, tmp_path / "served.csv").ios
     lines = (tmp_path / "served.csv").read_text().splitlines()
