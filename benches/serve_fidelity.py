@@ -3,12 +3,12 @@
 
     .venv/bin/python benches/serve_fidelity.py --write docs/serve-fidelity.md
 
-The start of each drive is filled and its state is kept; every cell begins from it, on both sides. The cells are
-the four corners at queue depths 1, 4 and 32: fio over NBD for --seconds, and the call behind
-"fourcorners run" for as long. A cell agrees where mean and 99th percentile differ by at most 5 %
-and the floor of the transport: what a bare NBD server that keeps its data in memory (nbdkit) takes
-at queue depth 1 for the same block, by the same fio. A cell is of the host where the session
-itself says that it could not keep up.
+The start of each drive is filled and its state is kept; every cell begins from it, on both sides.
+The cells are the four corners at queue depths 1, 4 and 32, by fio over NBD for --seconds, and by
+the call behind "fourcorners run" for as long. A cell agrees where mean and 99th percentile differ
+by at most 5 % and the floor of the transport: what a bare NBD server that keeps its data in memory
+(nbdkit) takes at queue depth 1 for the same block, by the same fio. A cell is of the host where
+the session itself says that it could not keep up.
 """
 
 import argparse
@@ -205,8 +205,9 @@ def page(rows: list[str], cells: list[Cell], seconds: float, load: list[float]) 
         f"Of the {len(judged)} cells that the host could keep up with {count['agrees']} agree, "
         f"{count['few I/Os']} had too few I/Os to tell, and {count['differs']} differ; in "
         f"{len(cells) - len(judged)} of {len(cells)} it could not keep up, by the sessions' own "
-        f"judgement. A cell took {seconds:g} s (of the Core and the disk four times that), on {os.cpu_count()} processors with a load (of all "
-        f"programs, by the minute) of {min(load):.1f} to {max(load):.1f} meanwhile."
+        f"judgement. A cell took {seconds:g} s (of the Core and the disk four times that), on "
+        f"{os.cpu_count()} processors with a load (of all programs, by the minute) of "
+        f"{min(load):.1f} to {max(load):.1f} meanwhile."
     )
     head = (
         "| drive | corner | queue depth | mean, served | virtual | p99, served | virtual | floor, "

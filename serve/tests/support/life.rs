@@ -217,8 +217,9 @@ impl Session<'_, '_> {
     /// Takes the answers into the shadow.
     fn answer(&mut self) {
         let (_, _, _, corruptions) = self.served.tally().events();
-        let mut fresh = corruptions[self.corrupted..].to_vec().into_iter().peekable();
-        self.corrupted += fresh.len();
+        let listed = corruptions[self.corrupted..].to_vec();
+        self.corrupted += listed.len();
+        let mut fresh = listed.into_iter().peekable();
         let mut reads = Vec::new();
         for one in std::mem::take(&mut self.finished) {
             let outstanding = self.outstanding.remove(&one.cookie).expect("it was asked once");
