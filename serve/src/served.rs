@@ -227,17 +227,14 @@ impl<'a> Served<'a> {
         pending.submitted_ns = self.drive.submit(slot, &request);
         self.slots[slot as usize] = Some(pending);
         self.outstanding += 1;
-        match of_device {
-            Some(DeviceFault::Stall(for_ns)) => {
-                self.stall(now_ns, for_ns);
-                None
-            }
-            other => other,
-        }
+        self.after_stall(of_device, now_ns)
     }
 
-    fn stall(&mut self, now_ns: u64, for_ns: u64) {
+    /// Begins the stall that a fault may be, and passes on every other one.
+    fn after_stall(&mut self, of_device: Option<DeviceFault>, now_ns: u64) -> Option<DeviceFault> {
+        let Some(DeviceFault::Stall(for_ns)) = of_device else { return of_device };
         self.stalled_until_ns = self.stalled_until_ns.max(now_ns.saturating_add(for_ns));
+        None
     }
 
     /// Lets the drive work until `now_ns` and says what is to be answered, and what
@@ -271,18 +268,15 @@ impl<'a> Served<'a> {
             let pending = entry.remove();
             self.answer(pending, due_ns, finished);
         }
-        let mut of_device = self.injection.due(now_ns - self.start_ns);
-        if let Some(DeviceFault::Stall(for_ns)) = of_device {
-            self.stall(now_ns, for_ns);
-            of_device = None;
-        }
+        let due = self.injection.due(now_ns - self.start_ns);
+        let mut of_device = self.after_stall(due, now_ns);
         while of_device.is_none() && !self.is_held && !self.waiting.is_empty() {
             if self.is_trim(&self.waiting[0]) {
                 if self.outstanding > 0 {
                     break;
                 }
                 let io = self.waiting.pop_front().expect("it was looked at");
-                self.trim(io, finished)?;
+                of_device = self.trim(io, finished)?;
             } else if self.free.is_empty() {
                 break;
             } else {
@@ -306,15 +300,20 @@ impl<'a> Served<'a> {
         Some(drive_ns.min(delayed_ns).min(fault_ns))
     }
 
-    fn trim(&mut self, io: Io, finished: &mut Vec<Finished>) -> Result<(), String> {
+    fn trim(
+        &mut self,
+        io: Io,
+        finished: &mut Vec<Finished>,
+    ) -> Result<Option<DeviceFault>, String> {
         let submitted_ns = self.drive.now_ns();
         let (offset_bytes, length_bytes) = (io.offset_bytes, u64::from(io.length_bytes));
-        let (effect, _) = self.injection.meet(
+        let (effect, of_device) = self.injection.meet(
             submitted_ns - self.start_ns,
             Operation::Write,
             offset_bytes,
             length_bytes,
         );
+        let of_device = self.after_stall(of_device, submitted_ns);
         if effect.errno == 0 {
             self.drive.trim(offset_bytes, length_bytes)?;
         }
@@ -331,7 +330,7 @@ impl<'a> Served<'a> {
         };
         let completed_ns = self.drive.now_ns();
         self.settle(pending, completed_ns, finished);
-        Ok(())
+        Ok(of_device)
     }
 
     /// The model has served a request.

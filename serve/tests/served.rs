@@ -4,7 +4,7 @@
 mod support;
 
 use fourcorners_serve::data::Data;
-use fourcorners_serve::{Command, Fault, Finished, Io, Served};
+use fourcorners_serve::{Command, DeviceFault, Fault, Finished, Io, Served};
 use fourcorners_target::{NoopTarget, VirtualDrive};
 use serde_json::json;
 use std::ops::Range;
@@ -156,10 +156,11 @@ fn cuts_against_a_shadow(text: &str, settings: &[(&str, &str)], rounds: u64) -> 
 #[test]
 fn a_power_cut_takes_what_was_not_durable_and_nothing_else() {
     for text in [VECTOR, DISK, CORE, LOG_BLOCK, ARRAY] {
-        let (durable, volatile) = cuts_against_a_shadow(text, &[], 25);
+        let cuts = 25;
+        let (durable, volatile) = cuts_against_a_shadow(text, &[], cuts);
         let name = text.lines().next().unwrap();
         assert_eq!(durable, 0, "{name}");
-        assert!(volatile > 50, "{name}: a volatile cache lost {volatile} sectors only");
+        assert!(volatile > cuts, "{name}: a volatile cache lost {volatile} sectors in {cuts} cuts");
     }
     for (text, name) in [
         (VECTOR, "write_buffer.power_loss_protection"),
@@ -276,4 +277,17 @@ fn faults_of_time_hold_answers_back() {
     served.clear_faults(None, now_ns);
     served.advance(now_ns, &mut finished).unwrap();
     assert_eq!(finished[0].errno, 5);
+}
+
+#[test]
+fn a_power_cut_that_is_due_with_a_trim_happens() {
+    let mut drive = drive(VECTOR, &[]);
+    let mut served = served(&mut drive);
+    let cut = fault(json!({"kind": "power-cut", "on": "write", "from_io": 2}));
+    served.add_fault(cut).unwrap();
+    let mut now_ns = 0;
+    assert_eq!(serve(&mut served, &mut now_ns, write(1, 0..8192, 1)), 0);
+    assert_eq!(served.submit(io(2, Command::Trim, 0..4096)), None);
+    let happens = served.advance(now_ns + 1, &mut Vec::new());
+    assert_eq!(happens, Ok(Some(DeviceFault::PowerCut(None))));
 }
