@@ -38,7 +38,9 @@ fn after_a_cut(text: &str, seed: u64, at_write: u64) -> (Vec<u8>, Cut, Vec<(u64,
             _ => Command::Write(vec![number as u8; 32_768]),
         };
         let range = if command == Command::Flush { 0..0 } else { start..start + 32_768 };
-        let submitted = served.submit(io(number, command, range));
+        // No more than a queue of 32 waits for a slow drive.
+        let has_room = served.unanswered() < 32;
+        let submitted = if has_room { served.submit(io(number, command, range)) } else { None };
         now_ns += draws.below(300_000);
         let advanced = match submitted {
             None => served.advance(now_ns, &mut finished).unwrap(),
@@ -58,8 +60,8 @@ fn after_a_cut(text: &str, seed: u64, at_write: u64) -> (Vec<u8>, Cut, Vec<(u64,
 
 #[test]
 fn a_cut_among_faults_repeats_bit_for_bit() {
-    // The larger a drive, the longer it takes to make one.
-    for (text, times) in [(LOG_BLOCK, 100), (CORE, 100), (VECTOR, 10), (DISK, 10), (ARRAY, 10)] {
+    // An array takes longer to make.
+    for (text, times) in [(LOG_BLOCK, 100), (CORE, 100), (VECTOR, 100), (DISK, 100), (ARRAY, 10)] {
         let name = text.lines().next().unwrap();
         let first = after_a_cut(text, 7, 60);
         assert!(!first.1.lost.is_empty(), "{name}: something is lost");
@@ -69,6 +71,6 @@ fn a_cut_among_faults_repeats_bit_for_bit() {
         }
         // Another seed decides otherwise, and so does another cut.
         assert!(after_a_cut(text, 8, 60) != first, "{name}");
-        assert!(after_a_cut(text, 7, 61) != first, "{name}");
+        assert!(after_a_cut(text, 7, 75) != first, "{name}");
     }
 }

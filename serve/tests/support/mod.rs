@@ -42,10 +42,21 @@ impl Draws {
     }
 }
 
+/// Sizes of drives that would take seconds to make, and a day to fill. Their spare area is all
+/// flash that they have left.
+const SIZES: [(&str, &str, &str); 2] = [(VECTOR, "7 GiB", "64"), (ENTERPRISE, "36 GiB", "20")];
+
 /// A new drive of a drive file's text, or [`ARRAY`].
 pub fn drive(text: &str, settings: &[(&str, &str)]) -> SimulatedDrive {
-    let settings: Vec<(String, String)> =
+    let mut settings: Vec<(String, String)> =
         settings.iter().map(|&(name, value)| (name.into(), value.into())).collect();
+    if let Some((_, user, blocks)) = SIZES.iter().find(|(resized, ..)| *resized == text) {
+        settings.push(("capacity.user".into(), (*user).into()));
+        settings.push(("flash.blocks_per_plane".into(), (*blocks).into()));
+        let keeps = |line: &&str| !line.starts_with("spare_area = ");
+        let text: Vec<&str> = text.lines().filter(keeps).collect();
+        return SimulatedDrive::new(&text.join("\n"), &settings, 1).unwrap();
+    }
     if text != ARRAY {
         return SimulatedDrive::new(text, &settings, 1).unwrap();
     }
