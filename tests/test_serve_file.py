@@ -20,6 +20,7 @@ from fault_disk import needs_fuse
 
 import fourcorners as fc
 from fourcorners.cli import main
+from fourcorners.machine.system_files import text
 
 VECTOR = "sim:ocz-vector-256gb"
 KEEP_SIZE, PUNCH_HOLE, ZERO_RANGE = 1, 2, 16
@@ -61,6 +62,13 @@ def run(*words: str | Path) -> str:
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, (done.stdout, done.stderr)
     return done.stdout
+
+
+def set_up_as(device: Path) -> str | None:
+    """Tells one setting up of a loop device from the next, which anybody on this machine may do as
+    soon as it is free (``diskseq``); ``None`` where it is free."""
+    block = Path("/sys/block", device.name)
+    return text(block / "diskseq") if (block / "loop").exists() else None
 
 
 def test_the_drive_is_a_file_of_fixed_size(tmp_path: Path) -> None:
@@ -245,6 +253,8 @@ def test_fio_verifies_on_a_loop_device_with_flushes_and_trims(tmp_path: Path) ->
         assert device is not None
         assert served.uri == str(device)
         assert device.is_block_device()
+        was = set_up_as(device)
+        assert was is not None
         discard = ("blkdiscard", "--offset", str(2**30), "--length", str(2**20), device)
         with again_and_again(lambda: run(*discard)):
             verify(device, 8)
@@ -253,7 +263,7 @@ def test_fio_verifies_on_a_loop_device_with_flushes_and_trims(tmp_path: Path) ->
     assert counts["write"].ios >= 8 * 50
     assert counts["flush"].ios >= 8
     assert session.events["trims"] > 0
-    assert not Path("/sys/block", device.name, "loop").exists()
+    assert set_up_as(device) != was
 
 
 @needs_root
@@ -282,8 +292,10 @@ def test_what_a_killed_server_left_is_removed_by_the_next(
     command = [*COMMAND, "serve", VECTOR, "--fuse", "drive", "--loop", "--data", "d"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    file, device = process.stdout.readline().strip(), process.stdout.readline().strip()
-    with opened(Path(device)) as drive:
+    file, device = (Path(process.stdout.readline().strip()) for _ in range(2))
+    was = set_up_as(device)
+    assert was is not None
+    with opened(device) as drive:
         os.pwrite(drive, b"k" * 4096, 0)
         os.fsync(drive)
     with pytest.raises(fc.UserError, match="in use by another server"), serving(tmp_path):
@@ -293,7 +305,7 @@ def test_what_a_killed_server_left_is_removed_by_the_next(
     with pytest.raises(OSError, match="not connected"):
         os.close(os.open(file, os.O_RDONLY))
     with serving(tmp_path, data=tmp_path / "d") as served, opened(served.file) as drive:
-        assert not Path("/sys/block", Path(device).name, "loop").exists()
+        assert set_up_as(device) != was
         assert os.pread(drive, 4096, 0) == b"k" * 4096
     assert not (tmp_path / "drive").exists()
     # A mount of somebody else is left alone.

@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// The source of our mounts, by which those that a killed server left are known
-/// (`fourcorners/serving/left_behind.py`).
+/// (`fourcorners/serving/mounts.py`).
 const SOURCE: &str = "fourcorners";
 
 /// How long the thread that hears the kernel may take to end. It lives on, and answers
