@@ -6,6 +6,8 @@
 //! writes. Files lie in memory as far as the system keeps them there. The figures are in processor
 //! time of the one thread that reads; each is the median of the repeats.
 
+mod tables;
+
 use fourcorners_trace::{Format, Input, Operation, Record, write};
 use std::path::{Path, PathBuf};
 
@@ -22,24 +24,7 @@ fn main() {
         table += &format!("| {title} | {:.1} |\n", rates[REPEATS / 2] / 1e6);
     }
     let _ = std::fs::remove_dir_all(&folder);
-    let arguments: Vec<String> = std::env::args().collect();
-    match arguments.iter().position(|word| word == "--write") {
-        Some(at) => {
-            // Cargo runs this in the folder of the crate.
-            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-            put(&root.join(arguments.get(at + 1).expect("--write FILE")), &table);
-        }
-        None => print!("{table}"),
-    }
-}
-
-fn put(path: &Path, table: &str) {
-    let text = std::fs::read_to_string(path).expect("the document is there");
-    let begin = "<!-- made by benches/traces.rs -->\n";
-    let end = "<!-- end of what benches/traces.rs made -->";
-    let (before, rest) = text.split_once(begin).expect("it has the mark");
-    let (_, after) = rest.split_once(end).expect("it has the other mark");
-    std::fs::write(path, format!("{before}{begin}{table}{end}{after}")).expect("it can be written");
+    tables::give("traces.rs", &table);
 }
 
 fn rate(path: &Path) -> f64 {

@@ -1,10 +1,16 @@
 """Captures: what is refused, and on a system that lets us what a loop device is asked for."""
 
+import mmap
 import os
+import random
+import signal
+import statistics
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Timer
+from threading import Thread, Timer
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -75,6 +81,95 @@ def test_what_a_device_is_asked_for_is_captured(
     said = " ".join(capsys.readouterr().out.split())
     assert "lost: 0 events; its own load:" in said
     assert not list((TRACEFS / "instances").glob("fourcorners-*"))
+
+
+def _during(work: Callable[[], None], device: Path, out: Path) -> list[dict[str, Any]]:
+    """What a device is asked for while ``work`` runs in a thread of its own."""
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        instances = TRACEFS / "instances"
+        while not (found := list(instances.glob(f"fourcorners-{os.getpid()}"))):
+            time.sleep(0.01)
+        time.sleep(0.2)
+        try:
+            work()
+        except BaseException as error:
+            failed.append(error)
+        if found[0].is_dir():
+            signal.raise_signal(signal.SIGINT)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    fc.capture(device, out, seconds=60, replace=True)
+    thread.join()
+    if failed:
+        raise failed[0]
+    rows: list[dict[str, Any]] = pq.read_table(out).to_pylist()
+    return rows
+
+
+def _program(device: Path) -> None:
+    """80 reads and writes, some of them followed by a flush, with times to think."""
+    chance = random.Random(1)
+    file = os.open(device, os.O_RDWR | os.O_DIRECT)
+    with mmap.mmap(-1, 65_536) as buffer:
+        for number in range(80):
+            page = memoryview(buffer)[: 4096 * chance.randint(1, 16)]
+            offset = 4096 * chance.randrange(4096)
+            if chance.random() < 0.5:
+                os.pwritev(file, [page], offset)
+                if number % 8 == 0:
+                    os.fsync(file)
+            else:
+                os.preadv(file, [page], offset)
+            page.release()
+            time.sleep(chance.random() * 0.01)
+    os.close(file)
+
+
+@pytest.mark.skipif(not can_capture(), reason="capturing takes root and tracefs")
+def test_a_replay_of_a_capture_asks_a_device_for_the_same(device: Path, tmp_path: Path) -> None:
+    trace = Path("/dev/shm") / f"program-{os.getpid()}.parquet"
+    again = Path("/dev/shm") / f"replay-{os.getpid()}.parquet"
+    runs: list[fc.Run] = []
+
+    def replay() -> None:
+        options: dict[str, Any] = {"out": tmp_path / "runs", "destroy_data": str(device)}
+        runs.append(fc.replay(trace, str(device), fill=False, **options))
+
+    try:
+        asked = _during(lambda: _program(device), device, trace)
+        replayed = _during(replay, device, again)
+    finally:
+        trace.unlink(missing_ok=True)
+        again.unlink(missing_ok=True)
+    [run] = runs
+    assert run.manifest.status == "complete", run.manifest.tests[0].reason
+
+    first, second = _transfers(asked), _transfers(replayed)
+    names = ("operation", "fua", "offset_bytes", "length_bytes")
+    assert [[row[name] for name in names] for row in second] == [
+        [row[name] for name in names] for row in first
+    ]
+    assert len(first) == 80
+    flushes = [row for row in asked if row["operation"] == "flush"]
+    assert run.recordings[0].operations["flush"].ios == len(flushes) > 0
+    # The time of both captures' first I/O is taken from the middle of the differences.
+    apart = [two["time_ns"] - one["time_ns"] for one, two in zip(first, second, strict=True)]
+    middle = statistics.median(apart)
+    off_s = sorted(abs(one - middle) / 1e9 for one in apart)
+    [timing] = [one for one in run.findings if one.name == "replay_timing"]
+    # What the kernel takes from the call to its event is not the replay's.
+    assert timing.value is not None
+    assert statistics.median(off_s) <= timing.value + 200e-6
+    assert off_s[-1] <= timing.detail["max_s"] + 50e-3
+
+
+def _transfers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of whoever writes: others look at a device by reads, and flushes carry a kernel thread."""
+    writer = statistics.mode(row["process"] for row in rows if row["operation"] == "write")
+    return [row for row in rows if row["process"] == writer and row["operation"] != "flush"]
 
 
 @pytest.mark.skipif(not can_capture(), reason="capturing takes root and tracefs")
