@@ -8,6 +8,7 @@ from explain_fixture import MIB, view_of
 from fourcorners.analysis.internals.answer import Answer
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import write_buffer
+from fourcorners.analysis.internals.caches.buffer_line import read_curve
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 
 LINK, DRAIN = 500e6, 60e6
@@ -70,6 +71,26 @@ def test_much_more_room_at_first_is_a_cache(monkeypatch: pytest.MonkeyPatch) -> 
     found = _size(monkeypatch, _curve(8 * MIB, 60e6, 2**14), _curve(64 * MIB, 60e6, 2**16))
     assert found.value == pytest.approx(8 * MIB, rel=0.05)
     assert _empty(found) == []
+
+
+def test_a_little_more_room_at_first_is_held_data_or_a_cache(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = _size(monkeypatch, _curve(20 * MIB, 60e6, 2**14), _curve(38 * MIB, 60e6, 2**16))
+    assert found.verdict == "not identifiable"
+    assert found.said.code == "write_buffer_bytes.cache_or_held"
+    assert found.detail["between_bytes"] == pytest.approx([20 * MIB, 38 * MIB], rel=0.05)
+
+
+def test_a_drain_that_is_slower_for_a_while_widens_the_interval() -> None:
+    even = _curve(32 * MIB, 22e6, 2**16).until(64 * MIB)
+    slower = Curve(even.seconds + 0.15 * (even.count_bytes > 54 * MIB), even.count_bytes)
+    found = [read_curve(curve, 2**16) for curve in (even, slower)]
+    for buffer in found:
+        assert buffer is not None
+        assert abs(buffer.size_bytes - 32 * MIB) <= buffer.margin_bytes
+    assert found[0] is not None
+    assert found[0].margin_bytes < 0.02 * 32 * MIB
 
 
 def test_parts_of_a_burst_that_show_different_buffers_show_none(

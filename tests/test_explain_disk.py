@@ -62,7 +62,7 @@ def test_rotation_and_seeks_follow_the_drives(rpm: int, stroke_ms: float, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("head_ms", "switch_ms", "heads"), [(0.9, 0.9, 4), (0.6, 1.1, 2), (1.4, 0.8, 2), (0.8, 2.0, 6)]
+    ("head_ms", "switch_ms", "heads"), [(0.9, 0.9, 4), (0.9, 1.1, 2), (1.4, 0.8, 2), (0.8, 2.0, 6)]
 )
 def test_tracks_follow_the_drives(
     head_ms: float, switch_ms: float, heads: int, tmp_path: Path
@@ -83,7 +83,16 @@ def test_tracks_follow_the_drives(
     else:
         assert _finding(run, "heads").verdict == "not identifiable"
     for name, truth in truths.items():
-        assert _finding(run, name).value == pytest.approx(truth, rel=2e-3)
+        found = _finding(run, name)
+        if heads == 2 and name.endswith("_switch"):
+            # Which of the two it is depends on where the first cylinder begins.
+            if head_ms > 1.25 * switch_ms:
+                assert found.verdict == "not identifiable"
+                continue
+            assert found.interval is not None
+            assert found.interval[0] <= 1e-3 * head_ms <= found.interval[1]
+            assert found.interval[0] <= 1e-3 * switch_ms <= found.interval[1]
+        assert found.value == pytest.approx(truth, rel=2e-3)
 
 
 def test_reads_that_do_not_follow_the_head_show_no_track() -> None:

@@ -158,6 +158,9 @@ def read_curve(curve: Curve, block_bytes: float, *, in_rounds: bool = True) -> B
         else:
             round_bytes, level = 0.0, float(above.mean())
             size, margin = level + drain * _LAG_S[0], drain * _LAG_S[1]
+            # The line is longer than the part that shows it: back to when the buffer was full.
+            lever_s = float(times[late].mean()) - size / (link - drain)
+            margin += abs(halves[0] - halves[1]) / 2 * max(lever_s, 0.0)
         margin += _SIZE_MARGIN * size
     else:
         round_bytes, level = 0.0, float(above.mean())

@@ -153,12 +153,24 @@ def seen(view: View) -> BufferShown | Answer:
         return BufferShown((surer if same_rate else long).buffer, surer.curve, evidence, True)
     more = long.buffer.size_bytes - short.buffer.size_bytes
     if more > CACHE_SHARE_MIN * LONG(view)[0].bytes:
-        return short
+        # As elsewhere the buffer may have been half full (slc_cache.may_be_buffer).
+        half_full = same_rate and more <= short.buffer.size_bytes
+        return held_back(short, long) if half_full else short
     if more > 0 and same_rate:
         return BufferShown(long.buffer, long.curve, evidence, False)
     if same_rate:
         return unknown(say("write_buffer_bytes.uneven"))
     return BufferShown(long.buffer, long.curve, evidence, True)
+
+
+def held_back(short: BufferShown, long: BufferShown) -> Answer:
+    """The answer where the short burst finds much less room than the long one and drains it at the
+    same rate. Behind a cache it would drain at another one, unless the cache is as fast as the
+    link and small."""
+    less, more = short.buffer.size_bytes, long.buffer.size_bytes
+    said = say("write_buffer_bytes.cache_or_held", less=less, more=more)
+    evidence = [*short.evidence, *long.evidence]
+    return unknown(said, detail={"between_bytes": [less, more]}, evidence=evidence)
 
 
 def shown(view: View) -> Buffer | None:

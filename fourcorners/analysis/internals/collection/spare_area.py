@@ -277,14 +277,16 @@ def by_cliff(view: View) -> Answer:
         return view.once(_no_cliff)
     user = _user_bytes(view)
     unit = view.value("superblock_bytes")
-    buffer_bytes = view.value("write_buffer_bytes") or 0.0
+    buffer = view.answer("write_buffer_bytes")
+    between = (0.0, 0.0) if buffer is None else buffer.detail.get("between_bytes", (0.0, 0.0))
+    buffer_bytes = view.value("write_buffer_bytes") or sum(between) / 2
     written = max(cliff.written_bytes - buffer_bytes, 0.0)
     share = written / user
     begun = _UNKNOWN_UNIT * written if unit is None else _UNITS_UNCERTAIN * unit
     buffered = _BUFFER_UNCERTAIN * buffer_bytes or _UNKNOWN_BUFFER_BYTES
+    buffered += (between[1] - between[0]) / 2
     margin = math.hypot(cliff.margin_bytes, begun, buffered, _ONSET_UNCERTAIN * written) / user
     # More of the bytes may have been in the buffer; a soft onset hides where collection begins.
-    buffer = view.answer("write_buffer_bytes")
     more = 0.0 if buffer is None or buffer.interval is None else buffer.interval[1] - buffer_bytes
     low = share - math.hypot(margin, more / user) - cliff.onset_bytes / user
     high = share + margin + cliff.onset_bytes / user

@@ -11,7 +11,9 @@ Ganger 1999).
 
 If the two kinds take different times, they follow a pattern: with n heads every n-th end of a track
 is the end of a cylinder. With two heads both kinds are equally frequent. The first switch of all is
-then a head switch, because the first sector of a disk is the first of a cylinder.
+then a head switch if the first sector is the first of a cylinder. That cannot be tested, and a
+drive may keep the first tracks for itself, as shingled ones do for their media cache. Therefore
+the bounds of either kind contain both.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ import scipy
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.disk.mechanics import NEAR, TEST, still
-from fourcorners.analysis.internals.thresholds import ALIKE, FALSE_ALARM
+from fourcorners.analysis.internals.thresholds import ALIKE, FALSE_ALARM, UNSURE
 from fourcorners.analysis.internals.view import PointAxis, View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
@@ -222,7 +224,9 @@ def track_switch(view: View) -> Answer:
     turns = read.followed.in_turn
     if turns is None:
         return _out_of_turn(read)
-    heads, _, track = turns
+    heads, head, track = turns
+    if heads == 2:
+        return _either(view, read, track, head)
     said = say("every", heads=heads) if heads > 3 else say("measured")
     return _switch(view, read, track, said)
 
@@ -233,7 +237,12 @@ def head_switch(view: View) -> Answer:
     if isinstance(read, Answer):
         return read
     turns = read.followed.in_turn
-    return _out_of_turn(read) if turns is None else _switch(view, read, turns[1], say("measured"))
+    if turns is None:
+        return _out_of_turn(read)
+    heads, head, track = turns
+    if heads == 2:
+        return _either(view, read, head, track)
+    return _switch(view, read, head, say("measured"))
 
 
 def heads(view: View) -> Answer:
@@ -252,6 +261,25 @@ def heads(view: View) -> Answer:
 def _switch(view: View, read: _Read, switch: Switch, said: Said) -> Answer:
     bounds = about(switch.seconds, switch.error_s)
     return _tested(view, read, known(switch.seconds, said, bounds=bounds, detail=read.detail))
+
+
+def _either(view: View, read: _Read, switch: Switch, other: Switch) -> Answer:
+    """The switch of one kind, where it may be that of the other."""
+    bounds = either(switch, other)
+    quickest, longest = sorted((switch.seconds, other.seconds))
+    if bounds is None:
+        said = say("track_switch.which", quickest=quickest, longest=longest)
+        return unknown(said, detail=read.detail)
+    said = say("track_switch.one_of_two", quickest=quickest, longest=longest)
+    return _tested(view, read, known(switch.seconds, said, bounds=bounds, detail=read.detail))
+
+
+def either(one: Switch, other: Switch) -> tuple[float, float] | None:
+    """Bounds, in seconds, that contain both switches; ``None`` where they are too far apart for one
+    to stand for the other."""
+    ends = [about(switch.seconds, switch.error_s) for switch in (one, other)]
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    return (low, high) if high - low <= UNSURE * low else None
 
 
 def _tested(view: View, read: _Read, answer: Answer) -> Answer:
