@@ -251,10 +251,11 @@ def pages(view: View) -> Answer | None:
         said = say("no_whole_block", count=count)
         return unknown(said, detail=detail, evidence=evidence)
     planes, page, stripe = (view.value(n) for n in ("planes_per_die", "page_bytes", "stripe_bytes"))
-    if not planes or not page or not stripe:
-        # Another plane may take the next turn, and a turn may be several pages of one plane.
+    if planes != 1 or not page or not stripe:
+        # Another plane may take the next turn, a turn may be several pages of one plane, and
+        # planes may be erased together or each by itself.
         return unknown(say("which_planes", count=nearest), detail=detail, evidence=evidence)
-    nearest = round(nearest * stripe / page / planes)
+    nearest = round(nearest * stripe / page)
     answer = known(nearest, say("measured", turn=turn), detail=detail, evidence=evidence)
     return answer.checked(Assumption.BLOCKS_IN_STEP, True, evidence)
 

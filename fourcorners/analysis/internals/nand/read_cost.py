@@ -63,8 +63,8 @@ _SLOPE_MIN = 0.01
 
 
 _DIE_WAITS = 0.5
-"""A read that waits for the die of another one does so for most of the array's read. A channel that
-takes more than half as long as the array is the slower part, and shows in single reads."""
+"""A read that waits for the die of another one does so for most of the array's read. One that waits
+for a channel does only if the channel is slower than the array."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,9 @@ def _channel(view: View, idle_s: float, die_s: float | None) -> tuple[tuple[floa
             wait = 2 * (max(shared_s) - least_s)
             late = max(2 * (least_s - alone_s), 0.0)
             low, high = max(wait - large * link[1], 0.0) / large, (wait + late) / large
-            if high * large > _SLOPE_MIN * idle_s:
+            # Without shorter waits, the longest may be for a slow channel.
+            shown = high if len(shared_s) == len(pairs_s) else low
+            if shown * large > _SLOPE_MIN * idle_s:
                 return (low, high), True
     most = _PER_BYTE_MAX_S
     if die_s is not None:
