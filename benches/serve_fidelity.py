@@ -7,8 +7,10 @@ The start of each drive is filled and its state is kept; every cell begins from 
 The cells are the four corners at queue depths 1, 4 and 32, by fio over NBD for --seconds, and by
 the call behind "fourcorners run" for as long. A cell agrees where mean and 99th percentile differ
 by at most 5 % and the floor of the transport: what a bare NBD server that keeps its data in memory
-(nbdkit) takes at queue depth 1 for the same block, by the same fio. A cell is of the host where
-the session itself says that it could not keep up.
+(nbdkit) takes at queue depth 1 for the same block, by the same fio, before each drive. A cell is
+of the host where the session itself says that it could not keep up, or where not even the bare
+server's answers came in time: its 99th percentile is later than its mean by what makes an answer
+of a session late.
 """
 
 import argparse
@@ -52,6 +54,9 @@ SLOW = {"ocz-core-64gb": 4.0, "wd6400aaks": 4.0}
 """Drives of so few I/Os that they are given that many times as long."""
 CERTAIN = 2.58
 """Standard deviations: 99 %."""
+LATE_S = 100e-6
+"""What makes an answer late, if it is more than 5 % of the drive's own time
+(serve/src/tally.rs)."""
 SETTLE_S = 0.5
 """Before fio's clock starts: programs and sockets begin."""
 
@@ -95,7 +100,13 @@ class Cell:
     virtual: Latency
     floor: Latency
     late_share: float
-    host_was_limit: bool
+    session_was_late: bool
+
+    @property
+    def host_was_limit(self) -> bool:
+        """Whether this machine, and not the drive, is what fio measured."""
+        allowed_s = max(LATE_S, AGREE * self.virtual.p99_s)
+        return self.session_was_late or self.floor.p99_s - self.floor.mean_s > allowed_s
 
     @property
     def verdict(self) -> str:
@@ -204,8 +215,9 @@ def page(rows: list[str], cells: list[Cell], seconds: float, load: list[float]) 
     said = (
         f"Of the {len(judged)} cells that the host could keep up with {count['agrees']} agree, "
         f"{count['few I/Os']} had too few I/Os to tell, and {count['differs']} differ; in "
-        f"{len(cells) - len(judged)} of {len(cells)} it could not keep up, by the sessions' own "
-        f"judgement. A cell took {seconds:g} s (of the Core and the disk four times that), on "
+        f"{len(cells) - len(judged)} of {len(cells)} it could not, by the judgement of the session "
+        f"({sum(cell.session_was_late for cell in cells)} cells) or of the bare server. A cell "
+        f"took {seconds:g} s (of the Core and the disk four times that), on "
         f"{os.cpu_count()} processors with a load (of all programs, by the minute) of "
         f"{min(load):.1f} to {max(load):.1f} meanwhile."
     )
@@ -228,9 +240,10 @@ def main() -> None:
     load: list[float] = []
     with tempfile.TemporaryDirectory(prefix="fourcorners-") as name:
         folder = Path(name)
-        with bare_server(folder) as uri:
-            floors = {corner: fio(uri, corner, 1, arguments.seconds) for corner in CORNERS}
         for drive in arguments.drives:
+            with bare_server(folder) as uri:
+                floors = {corner: fio(uri, corner, 1, arguments.seconds) for corner in CORNERS}
+            (folder / "bare").unlink(missing_ok=True)
             locator, state = f"sim:{drive}", folder / drive
             with fc.open_target(locator) as opened:
                 filled_share = min(1.0, FILLED_BYTES / opened.capacity_bytes)

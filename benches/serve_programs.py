@@ -27,13 +27,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import fourcorners as fc
+from fourcorners.catalog.settings import Setting
 
 MARKS = (
     "<!-- made by benches/serve_programs.py -->",
     "<!-- end of what benches/serve_programs.py made -->",
 )
+# Classes of the catalog with a tenth of their flash, and of what grows with that: starting and
+# checking take less memory and time.
 CONSUMER = "sim:class-tlc-nvme-consumer-1tb"
-LIES = {"write_buffer.ignores_flush": True}
+CONSUMER_SIZE: dict[str, Setting] = {
+    "capacity.user": "90 GiB",
+    "flash.blocks_per_plane": 137,
+    "translation.spare_area": "12 %",
+    "slc_cache.static_size": "600 MB",
+}
+ENTERPRISE = "sim:class-tlc-nvme-enterprise-1920gb"
+ENTERPRISE_SIZE: dict[str, Setting] = {
+    "capacity.user": "192038338560 B",
+    "flash.blocks_per_plane": 95,
+    "write_streams.window": "19 GB",
+}
+LIES: dict[str, Setting] = {"write_buffer.ignores_flush": True}
 LOAD_S = (0.15, 0.6)
 """How long a load runs before the cut after its first commit, at least and at most."""
 
@@ -53,13 +68,13 @@ class Drive:
 
     name: str
     locator: str
-    settings: dict[str, bool] = field(default_factory=dict)
+    settings: dict[str, Setting]
 
 
 DRIVES = (
-    Drive("honest, no capacitors", CONSUMER),
-    Drive("honest, capacitors", "sim:class-tlc-nvme-enterprise-1920gb"),
-    Drive("lies about flush", CONSUMER, LIES),
+    Drive("honest, no capacitors", CONSUMER, CONSUMER_SIZE),
+    Drive("honest, capacitors", ENTERPRISE, ENTERPRISE_SIZE),
+    Drive("lies about flush", CONSUMER, {**CONSUMER_SIZE, **LIES}),
 )
 
 
@@ -279,18 +294,25 @@ class Postgres(Program):
         run("sync")
 
     def _up(self) -> None:
-        options = f"-k {self._data} -c listen_addresses= -c shared_buffers=16MB"
-        run(*self._as_postgres(
-            POSTGRES / "pg_ctl", "start", "-w", "-D", self._data, "-l", "/dev/null", "-o", options
-        ))  # fmt: skip
+        # A machine that was without power has none of the processes that locks name.
+        self._sockets = Path(tempfile.mkdtemp(prefix="sockets-", dir=self.said.parent))
+        shutil.chown(self._sockets, "postgres", "postgres")
+        (self._data / "postmaster.pid").unlink(missing_ok=True)
+        log = self._sockets / "log"
+        options = f"-k {self._sockets} -c listen_addresses= -c shared_buffers=16MB"
+        words = ("start", "-w", "-t", "300", "-D", self._data, "-l", log, "-o", options)
+        try:
+            run(*self._as_postgres(POSTGRES / "pg_ctl", *words))
+        except DamagedError as damage:
+            told = [line for line in log.read_text().splitlines() if "FATAL" in line]
+            raise DamagedError(told[-1] if told else str(damage)) from damage
 
     def _down(self) -> None:
         run(*self._as_postgres(POSTGRES / "pg_ctl", "stop", "-m", "fast", "-D", self._data))
 
     def _ask(self, text: str) -> str:
-        return run(*self._as_postgres(
-            "psql", "-h", self._data, "-d", "postgres", "-tA", "-v", "ON_ERROR_STOP=1", "-c", text
-        ))  # fmt: skip
+        words = ("-d", "postgres", "-tA", "-v", "ON_ERROR_STOP=1", "-c", text)
+        return run(*self._as_postgres("psql", "-h", self._sockets, *words))
 
     def start(self) -> None:
         """A server, and psql with an insert after the other."""
@@ -306,7 +328,7 @@ class Postgres(Program):
         )
         script.chmod(0o644)
         self._server = int((self._data / "postmaster.pid").read_text().split()[0])
-        words = ("psql", "-h", self._data, "-d", "postgres", "-q", "-f", script)
+        words = ("psql", "-h", self._sockets, "-d", "postgres", "-q", "-f", script)
         self.spawn(*self._as_postgres(*words))
 
     def kill(self) -> None:
@@ -319,7 +341,6 @@ class Postgres(Program):
 
     def check(self) -> None:
         """PostgreSQL recovers, and returns every row."""
-        (self._data / "postmaster.pid").unlink(missing_ok=True)
         self._up()
         try:
             rows = self._ask("SELECT number FROM t WHERE text = repeat(number::text, 50)")

@@ -44,7 +44,7 @@ impl Draws {
 
 /// Sizes of drives that would take seconds to make, and a day to fill. Their spare area is all
 /// flash that they have left.
-const SIZES: [(&str, &str, &str); 2] = [(VECTOR, "7 GiB", "64"), (ENTERPRISE, "36 GiB", "20")];
+const SIZES: [(&str, &str, &str); 2] = [(VECTOR, "7 GiB", "64"), (ENTERPRISE, "36 GiB", "32")];
 
 /// A new drive of a drive file's text, or [`ARRAY`].
 pub fn drive(text: &str, settings: &[(&str, &str)]) -> SimulatedDrive {
