@@ -3,6 +3,7 @@
 import io
 import socket
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,6 +70,21 @@ def test_once_prints_and_ends(
     served.stop()
     assert main(["top", str(tmp_path / "s"), "--once"]) == 1
     assert "no server answers" in capsys.readouterr().err
+
+
+def test_what_happened_to_the_drive_is_counted(tmp_path: Path) -> None:
+    with fc.serve(
+        "sim:ocz-vector-256gb", nbd=f"unix:{tmp_path}/s", restart_after_s=60, out=tmp_path
+    ) as served:
+        before = served.command("status")
+        served.command("power-cut")
+        deadline = time.monotonic() + 10
+        while not (after := served.command("status"))["is_away"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    lines = sentences(read(before, after))
+    assert "1 power cut" in lines
+    assert "The drive is away." in lines
 
 
 def test_commands_are_typed_and_answered(served: fc.Served) -> None:

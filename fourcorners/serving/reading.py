@@ -115,13 +115,13 @@ def sentences(reading: Reading) -> Sequence[str]:
         lines.append(line + ("" if now is None else f", {number(now)} now"))
     lines.append(f"late answers: {percent(reading.late_share)}")
     happened = [
-        count(status[name], noun)
-        for name, noun in (
-            ("trims", "TRIM"),
-            ("power_cuts", "power cut"),
-            ("corruptions", "changed write"),
+        count(times, noun)
+        for times, noun in (
+            (status["trims"], "TRIM"),
+            (len(status["power_cuts"]), "power cut"),
+            (status["corruptions"], "changed write"),
         )
-        if status[name]
+        if times
     ]
     if happened:
         lines.append(", ".join(happened))
