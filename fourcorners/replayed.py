@@ -2,6 +2,8 @@
 
 from typing import Literal, get_args
 
+import msgspec
+
 from fourcorners.documents import Count, Part
 
 Pacing = Literal["recorded", "depth", "think-times"]
@@ -44,6 +46,9 @@ class ReplayedMinute(Part, kw_only=True):
     busy_s: float
     flash_programmed_bytes: Count | None = None
     """By its end, since the start; ``None`` where the target does not tell."""
+    condition: dict[str, float] = msgspec.field(default_factory=dict)
+    """What state the drive said it was in at its end, by names with the unit last: free blocks,
+    erases of a block, fill of caches. Empty where it says nothing."""
 
 
 class Replayed(Part, kw_only=True):
@@ -65,6 +70,9 @@ class Replayed(Part, kw_only=True):
     busy_s: float
     """Time with an I/O outstanding."""
     minutes: list[ReplayedMinute]
+    waited_s: float | None = None
+    """Time that the thread which issues waited for a processor; ``None`` in virtual time, and where
+    the system does not tell."""
 
     @property
     def ios(self) -> int:

@@ -1,6 +1,7 @@
 """Replays of recorded traces: what is issued, when, and what the run says of it."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,54 @@ def test_a_real_file_is_replayed_where_it_is_permitted(tmp_path: Path) -> None:
     [test] = refused.manifest.tests
     assert test.status == "skipped"
     assert "writes" in (test.reason or "")
+
+
+def test_a_drive_of_a_program_is_replayed_on(tmp_path: Path) -> None:
+    program = Path(__file__).parents[1] / "drive" / "foreign" / "examples" / "drive.py"
+    drive = f"exec:{sys.executable} {program}"
+    run = fc.replay(_trace(tmp_path, _some(100)), drive, fill=False, out=tmp_path / "runs")
+    assert run.manifest.status == "complete", run.manifest.tests[0].reason
+    recording = _recording(run)
+    assert sum(one.ios for one in recording.operations.values()) == 100
+    assert recording.replayed is not None
+    assert recording.replayed.off_time_max_s == 0
+    # It says nothing of its state, and waiting for a processor makes nothing late in its time.
+    assert recording.replayed.waited_s is None
+    assert not any(minute.condition for minute in recording.replayed.minutes)
+
+
+def _minutes(folder: Path, drive: str) -> tuple[fc.Run, list[dict[str, float]]]:
+    """What a drive says of its state at the ends of four minutes with a write a second."""
+    size = 16 * 2**20
+    ios: list[Io] = [
+        (second * 1000 * MS, "write", False, second * size, size, None) for second in range(200)
+    ]
+    run = fc.replay(_trace(folder, ios), drive, out=folder / "runs")
+    recording = _recording(run)
+    assert recording.replayed is not None
+    return run, [minute.condition for minute in recording.replayed.minutes]
+
+
+def test_the_drive_s_state_is_told_by_the_minute(tmp_path: Path) -> None:
+    run, told = _minutes(tmp_path, "sim:ocz-vertex-3-240gb")
+    with fc.open_target("sim:ocz-vertex-3-240gb") as target:
+        fresh = target.counters()["free_blocks_min"]
+    assert len(told) == 4
+    free = [one["free_blocks_min"] for one in told]
+    # Each place is written once, and takes fresh blocks.
+    assert fresh > free[0] > free[1] > free[2] > free[3]
+    assert all(one["erase_count_max"] >= one["erase_count_mean"] for one in told)
+    again = type(run)(run.path)
+    assert _recording(again).replayed == _recording(run).replayed
+    page = (run.path / "report.html").read_text("utf-8")
+    assert "Free flash blocks at the end of each minute" in page
+    # What stays at nothing is no plot.
+    assert "Bad blocks" not in page
+
+
+def test_a_disk_tells_what_its_cache_holds(tmp_path: Path) -> None:
+    _, told = _minutes(tmp_path, "sim:wd6400aaks")
+    assert [set(one) for one in told] == [{"write_cache_bytes"}] * 4
 
 
 def test_discards_reach_a_file(tmp_path: Path) -> None:

@@ -176,6 +176,7 @@ fn replayed_json(replayed: &Replayed) -> String {
             json!({
                 "busy_ns": minute.busy_ns,
                 "flash_programmed_bytes": minute.flash_programmed_bytes,
+                "condition": minute.condition.iter().copied().collect::<BTreeMap<_, _>>(),
             })
         })
         .collect();
@@ -186,6 +187,7 @@ fn replayed_json(replayed: &Replayed) -> String {
         "depths": replayed.depths,
         "busy_ns": replayed.busy_ns,
         "minutes": minutes,
+        "waited_ns": replayed.waited_ns,
     })
     .to_string()
 }

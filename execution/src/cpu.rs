@@ -14,6 +14,14 @@ pub fn process_cpu_time() -> CpuTime {
     CpuTime { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
 }
 
+/// How long this thread has waited for a processor so far, while it could have run;
+/// `None` where the system does not tell (Linux: the second number of `schedstat`,
+/// with `CONFIG_SCHED_INFO`).
+pub fn thread_waited_ns() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 /// CPU time between two readings.
 pub fn difference(before: CpuTime, after: CpuTime) -> CpuTime {
     CpuTime {

@@ -4,7 +4,7 @@ use crate::dependences::Dependences;
 use crate::feed::Feed;
 use crate::measurement::Measurement;
 use crate::slot::Slot;
-use fourcorners_recording::Replayed;
+use fourcorners_recording::{MINUTE_NS, Replayed};
 use fourcorners_target::Meters;
 use fourcorners_workload::{Pace, Replay, Request, TimedRequest};
 use std::collections::VecDeque;
@@ -23,10 +23,14 @@ pub(crate) struct ReplayLoop {
     beside: u32,
     /// In the order in which they became free.
     free: VecDeque<u32>,
+    /// The data of the next request has been made, for the slot that is free first.
+    is_staged: bool,
     outstanding: u32,
     dependences: Option<Dependences>,
     busy_since_ns: u64,
     metered_ns: u64,
+    /// End of the minute at which the drive is asked for its condition.
+    minute_ns: u64,
     meters_before: Meters,
     replayed: Box<Replayed>,
     failure: Option<String>,
@@ -47,10 +51,12 @@ impl ReplayLoop {
             next: None,
             beside: 0,
             free: (0..slots).collect(),
+            is_staged: false,
             outstanding: 0,
             dependences: tracks.then(|| Dependences::new(slots as usize)),
             busy_since_ns: 0,
             metered_ns: 0,
+            minute_ns: 0,
             meters_before: Meters::default(),
             replayed: Box::default(),
             failure: None,
@@ -62,6 +68,7 @@ impl ReplayLoop {
     /// Times count from here.
     pub(crate) fn start(&mut self, now_ns: u64, meters: Meters) {
         (self.started_ns, self.metered_ns, self.meters_before) = (now_ns, now_ns, meters);
+        self.minute_ns = now_ns + MINUTE_NS;
     }
 
     /// Whether its I/Os are due at a time, and not as soon as others complete.
@@ -111,6 +118,13 @@ impl ReplayLoop {
         }
     }
 
+    /// The next request and its slot, once, before it is due: making its data then is no delay.
+    #[inline]
+    pub(crate) fn ahead(&mut self) -> Option<(u32, Request)> {
+        let (next, &index) = (self.next?, self.free.front()?);
+        (!std::mem::replace(&mut self.is_staged, true)).then_some((index, next.request))
+    }
+
     /// The next request if it is due at `now_ns` and has a free slot, which it takes.
     #[inline]
     pub(crate) fn next(
@@ -125,6 +139,7 @@ impl ReplayLoop {
             return None;
         }
         let index = self.free.pop_front()?;
+        self.is_staged = false;
         let slot = &mut slots[index as usize];
         slot.request = next.request;
         slot.due_ns = due_ns;
@@ -181,6 +196,28 @@ impl ReplayLoop {
         self.metered_ns = now_ns;
         let bytes = meters.since(&self.meters_before).flash_programmed_bytes;
         self.replayed.programmed(now_ns - self.started_ns, bytes);
+    }
+
+    /// Notes the drive's condition at the end of each minute, and with `ended` of the
+    /// one that has begun.
+    pub(crate) fn ask(
+        &mut self,
+        now_ns: u64,
+        ended: bool,
+        condition: impl FnOnce() -> Vec<(&'static str, f64)>,
+    ) {
+        if !ended && now_ns < self.minute_ns {
+            return;
+        }
+        // It is asked at the first reading of the meters after the minute's end.
+        let of_ns = if ended { now_ns } else { self.minute_ns - 1 };
+        self.replayed.found(of_ns - self.started_ns, condition());
+        self.minute_ns += (now_ns.saturating_sub(self.minute_ns) / MINUTE_NS + 1) * MINUTE_NS;
+    }
+
+    /// The thread that issues waited so long for a processor.
+    pub(crate) fn waited(&mut self, waited_ns: Option<u64>) {
+        self.replayed.waited_ns = waited_ns;
     }
 
     /// Issues nothing more: the run is stopped.

@@ -1,5 +1,6 @@
 //! The issuing loop of one worker.
 
+use crate::cpu;
 use crate::custody::{Custody, Taken};
 use crate::feed::Feed;
 use crate::measurement::Measurement;
@@ -111,8 +112,14 @@ impl Worker {
         })
     }
 
-    /// The next request that is due and has a free slot, of a lane at a given rate
-    /// or a paced one.
+    /// The next request of a trace, once, as soon as it has a slot.
+    #[inline]
+    fn to_stage(&mut self) -> Option<(u32, Request)> {
+        self.replay_loop.as_mut()?.ahead()
+    }
+
+    /// The next request that is due and has a free slot: of a trace, of a lane at a
+    /// given rate or a paced one.
     #[inline]
     fn next_due(&mut self) -> Option<(u32, Request)> {
         if let Some(replay_loop) = &mut self.replay_loop {
@@ -190,6 +197,7 @@ impl Worker {
         if let Some(replay_loop) = &mut self.replay_loop {
             if replay_loop.is_metering(self.now_ns) {
                 replay_loop.metered(self.now_ns, &target.meters());
+                replay_loop.ask(self.now_ns, false, || target.condition());
             }
             if let Some(failure) = replay_loop.take_failure() {
                 self.trouble.fail(failure, look);
@@ -274,6 +282,7 @@ impl Worker {
         mut self,
         ended_ns: u64,
         meters: Meters,
+        condition: Vec<(&'static str, f64)>,
         progress: &Progress,
     ) -> Recording {
         self.open_loop.stop(ended_ns, &mut self.lanes, &mut self.measurement);
@@ -292,6 +301,9 @@ impl Worker {
             if replay_loop.is_open() || meters != Meters::default() {
                 replay_loop.metered(ended_ns, &meters);
             }
+            if !condition.is_empty() {
+                replay_loop.ask(ended_ns, true, || condition);
+            }
             replay_loop.finish()
         });
         let measured = self.measurement.finish(meters);
@@ -304,7 +316,7 @@ impl Worker {
             self.submitted(index, self.now_ns);
         }
         self.trouble.look(now_ns, progress, || outstanding_now(&self.slots));
-        self.conclude(now_ns, Meters::default(), progress)
+        self.conclude(now_ns, Meters::default(), Vec::new(), progress)
     }
 }
 
@@ -320,6 +332,8 @@ pub(crate) fn work<T: Target, const WATCHED: bool>(
     let slots = custody.get().slots.len();
     let at_once = if custody.get().replay_loop.is_some() { 0 } else { slots };
     let mut done: Vec<Completion> = Vec::with_capacity(slots);
+    // In virtual time waiting for a processor makes nothing late.
+    let waited_before_ns = target.clock().and_then(|_| cpu::thread_waited_ns());
     for index in 0..at_once {
         let slot = custody.get().slots[index];
         if slot.free_ns.is_none() && !custody.get().is_paced(&slot) {
@@ -327,8 +341,14 @@ pub(crate) fn work<T: Target, const WATCHED: bool>(
         }
     }
     loop {
-        while let Some((index, request)) = custody.get().next_due() {
-            target.stage(index, &request);
+        loop {
+            if let Some((index, request)) = custody.get().to_stage() {
+                target.stage(index, &request);
+            }
+            let Some((index, request)) = custody.get().next_due() else { break };
+            if custody.get().replay_loop.is_none() {
+                target.stage(index, &request);
+            }
             submit(custody, target, index, &request)?;
         }
         let Some(deadline_ns) = custody.get().wait_until_ns() else { break };
@@ -355,7 +375,13 @@ pub(crate) fn work<T: Target, const WATCHED: bool>(
         slot.submitted_ns = FREE;
     }
     worker.generating_ns = target.generating_ns();
-    Ok(custody.take().conclude(target.now_ns(), target.meters(), progress))
+    let mut condition = Vec::new();
+    if let Some(replay_loop) = &mut worker.replay_loop {
+        let waited_ns = cpu::thread_waited_ns().zip(waited_before_ns);
+        replay_loop.waited(waited_ns.map(|(after, before)| after - before));
+        condition = target.condition();
+    }
+    Ok(custody.take().conclude(target.now_ns(), target.meters(), condition, progress))
 }
 
 #[inline]

@@ -2,7 +2,7 @@
 
 use fourcorners_execution::{Progress, replay};
 use fourcorners_recording::{LoggedIo, Recording};
-use fourcorners_target::NoopTarget;
+use fourcorners_target::{Completion, NoopTarget, Target, TargetError};
 use fourcorners_workload::{
     Content, Operation, Pace, Pattern, Recorded, Replay, Request, Stream, TimedRequest, Workload,
 };
@@ -155,6 +155,83 @@ fn a_trace_that_breaks_off_gives_a_partial_recording() {
     assert!(recording.interrupted);
     assert_eq!(recording.failure.as_deref(), Some("the trace ends in the middle"));
     assert_eq!(recording.operations[Operation::Write.index()].ios, 1);
+}
+
+/// A target on which making data takes 2 ms, and that counts how often it was made.
+struct Making {
+    inner: NoopTarget,
+    made_ns: u64,
+    staged: Vec<(u32, u64)>,
+}
+
+impl Target for Making {
+    fn capacity_bytes(&self) -> u64 {
+        self.inner.capacity_bytes()
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        self.inner.now_ns() + self.made_ns
+    }
+
+    fn prepare(&mut self, slots: u32, block_bytes_max: u32) -> Result<(), TargetError> {
+        self.inner.prepare(slots, block_bytes_max)
+    }
+
+    fn stage(&mut self, slot: u32, request: &Request) {
+        self.staged.push((slot, request.offset_bytes / 4096));
+        self.made_ns += 2 * MS;
+    }
+
+    fn submit(&mut self, slot: u32, request: &Request) -> u64 {
+        let number = request.offset_bytes / 4096;
+        let latest = self.staged.iter().rfind(|(staged, _)| *staged == slot);
+        assert_eq!(latest, Some(&(slot, number)), "its data was made, for its slot");
+        self.inner.submit(slot, request) + self.made_ns
+    }
+
+    fn wait(&mut self, deadline_ns: u64, done: &mut Vec<Completion>) -> Result<(), TargetError> {
+        let before = done.len();
+        // Time that making took has passed for the inner target as well.
+        let made_ns = std::mem::take(&mut self.made_ns);
+        let begun_ns = self.inner.now_ns() + made_ns;
+        self.inner.wait(deadline_ns.max(begun_ns), done)?;
+        for completion in &mut done[before..] {
+            completion.completed_ns = completion.completed_ns.max(begun_ns);
+        }
+        Ok(())
+    }
+
+    fn condition(&self) -> Vec<(&'static str, f64)> {
+        vec![("made", self.staged.len() as f64)]
+    }
+}
+
+#[test]
+fn data_is_made_before_an_io_is_due() {
+    let mut target = Making { inner: NoopTarget::new(1 << 30, MS), made_ns: 0, staged: Vec::new() };
+    let trace: Vec<TimedRequest> = (0..5).map(|number| io(number, 10 * number, None)).collect();
+    let workload = workload(Pace::Recorded, 1.0, None, 4);
+    let recording =
+        replay(&workload, &mut target, Box::new(Given(trace)), &Progress::default()).unwrap();
+    let made: Vec<u64> = target.staged.iter().map(|&(_, number)| number).collect();
+    assert_eq!(made, [0, 1, 2, 3, 4]);
+    // Only the first one's data could not be made before.
+    assert_eq!(recording.replayed.unwrap().late_ios, 1);
+}
+
+#[test]
+fn a_drive_is_asked_for_its_condition_at_the_end_of_each_minute() {
+    let mut target = Making { inner: NoopTarget::new(1 << 30, MS), made_ns: 0, staged: Vec::new() };
+    // Every 10 s from 0 to 130 s: six begin in each minute, and the data of the next is made.
+    let trace: Vec<TimedRequest> =
+        (0..14).map(|number| io(number, 10_000 * number, None)).collect();
+    let workload = workload(Pace::Recorded, 1.0, None, 4);
+    let recording =
+        replay(&workload, &mut target, Box::new(Given(trace)), &Progress::default()).unwrap();
+    let minutes = recording.replayed.unwrap().minutes;
+    let told: Vec<f64> = minutes.iter().map(|minute| minute.condition[0].1).collect();
+    assert_eq!(told, [7.0, 13.0, 14.0]);
+    assert_eq!(minutes[0].condition[0].0, "made");
 }
 
 proptest! {

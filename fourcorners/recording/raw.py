@@ -68,9 +68,11 @@ def _replayed(raw: "RawRecording") -> Replayed | None:
             ReplayedMinute(
                 busy_s=minute["busy_ns"] * NS,
                 flash_programmed_bytes=minute["flash_programmed_bytes"],
+                condition=minute["condition"],
             )
             for minute in told["minutes"]
         ],
+        waited_s=None if told["waited_ns"] is None else told["waited_ns"] * NS,
     )
 
 

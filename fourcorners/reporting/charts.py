@@ -17,7 +17,7 @@ from fourcorners.documents import changed
 from fourcorners.manifest import Chart, TestEntry
 from fourcorners.wording import finite
 
-from . import time_charts
+from . import replay_charts, time_charts
 from .chart_data import (
     OPERATIONS,
     TITLES,
@@ -93,6 +93,7 @@ def _asked_for(test: TestEntry) -> list[tuple[Chart, _Maker]]:
         charts.append((Chart("lines", "Model and measurement"), _model))
     # What the test asks for is its headline.
     charts += [(map, time_charts.over_time) for map in maps.values()]
+    charts.append((Chart("lines", "By the minute"), replay_charts.by_minute))
     logged = any(recording.logged is not None for recording in test.recordings)
     if logged and not any(chart.kind == "ios" for chart in test.charts):
         title = "Latency of single I/Os over time"

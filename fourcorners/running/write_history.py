@@ -10,7 +10,8 @@ class WriteHistory:
 
     def __init__(self, target: Target, before: WrittenBefore | None = None) -> None:
         """Begins with what had been done when the run was interrupted; by default nothing yet."""
-        self._keeps_state = target.keeps_state
+        # A saved state is a past of its own, which does not say how much was written in it.
+        self._is_known = target.keeps_state and target.state is None
         before = before or WrittenBefore()
         self._written_bytes, self._purged = before.written_bytes, before.purged
 
@@ -29,10 +30,10 @@ class WriteHistory:
 
     @property
     def written_bytes(self) -> int | None:
-        """``None`` for drives whose past does not change their speed."""
-        return self._written_bytes if self._keeps_state else None
+        """``None`` for drives whose past does not change their speed, or lies in a saved state."""
+        return self._written_bytes if self._is_known else None
 
     @property
     def is_purged(self) -> bool | None:
-        """``None`` as well where the past does not matter."""
-        return self._purged if self._keeps_state else None
+        """``None`` as well where the past does not matter or is not known."""
+        return self._purged if self._is_known else None

@@ -17,7 +17,7 @@ pub use over_time::SecondBucket;
 pub use recorder::{
     CpuTime, Offered, OperationRecord, Recorder, Recording, Second, Stages, Totals,
 };
-pub use replayed::{DEPTH_CLASSES, LATE_NS, Minute, Replayed, SIZE_CLASSES};
+pub use replayed::{DEPTH_CLASSES, LATE_NS, MINUTE_NS, Minute, Replayed, SIZE_CLASSES};
 
 /// The example in the README compiles.
 #[cfg(doctest)]

@@ -11,16 +11,20 @@ pub const DEPTH_CLASSES: usize = 13;
 /// a quiet machine keeps in 99 of 100 I/Os.
 pub const LATE_NS: u64 = 10_000;
 
-const MINUTE_NS: u64 = 60_000_000_000;
+/// Length of a [`Minute`].
+pub const MINUTE_NS: u64 = 60_000_000_000;
 
 /// One minute of a replay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Minute {
     /// Time with an I/O outstanding.
     pub busy_ns: u64,
     /// Bytes that the drive had programmed into flash since the start by the end of
     /// the minute; `None` where the target does not know it.
     pub flash_programmed_bytes: Option<u64>,
+    /// What state the drive said it was in at the end of the minute, as names and
+    /// values; empty where it says nothing, or was not asked.
+    pub condition: Vec<(&'static str, f64)>,
 }
 
 /// How a trace was replayed.
@@ -40,6 +44,9 @@ pub struct Replayed {
     pub busy_ns: u64,
     /// By the minute from the start; the last may cover less.
     pub minutes: Vec<Minute>,
+    /// Time that the thread which issues waited for a processor; `None` where the
+    /// clock is not the system's, or nobody knows.
+    pub waited_ns: Option<u64>,
 }
 
 impl Replayed {
@@ -74,12 +81,17 @@ impl Replayed {
         self.minute(now_ns).flash_programmed_bytes = bytes;
     }
 
+    /// Notes what state the drive says it is in.
+    pub fn found(&mut self, now_ns: u64, condition: Vec<(&'static str, f64)>) {
+        self.minute(now_ns).condition = condition;
+    }
+
     fn minute(&mut self, at_ns: u64) -> &mut Minute {
         let number = (at_ns / MINUTE_NS) as usize;
         while self.minutes.len() <= number {
             // What passed without a reading had what was read last.
             let last = self.minutes.last().and_then(|minute| minute.flash_programmed_bytes);
-            self.minutes.push(Minute { busy_ns: 0, flash_programmed_bytes: last });
+            self.minutes.push(Minute { flash_programmed_bytes: last, ..Minute::default() });
         }
         &mut self.minutes[number]
     }

@@ -127,4 +127,8 @@ impl Reader for Plausible {
     fn lost_events(&self) -> u64 {
         self.reader.lost_events()
     }
+
+    fn is_in_order(&self) -> bool {
+        self.reader.is_in_order()
+    }
 }

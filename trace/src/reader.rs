@@ -26,6 +26,12 @@ pub trait Reader {
     fn lost_events(&self) -> u64 {
         0
     }
+
+    /// Whether records come in the order of time, or with an error where they do not: those of
+    /// others are sorted.
+    fn is_in_order(&self) -> bool {
+        false
+    }
 }
 
 /// Names of volumes as they turn up.

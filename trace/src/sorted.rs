@@ -30,8 +30,12 @@ pub fn in_order<T>(
     mut open: impl FnMut() -> Result<Box<dyn Reader>>,
     mut use_them: impl FnMut(&mut dyn Reader) -> Result<T>,
 ) -> Result<T> {
+    let mut reader = open()?;
+    if reader.is_in_order() {
+        return use_them(&mut *reader);
+    }
     let mut windowed = Windowed {
-        reader: open()?,
+        reader,
         held: Vec::new(),
         fresh: Vec::new(),
         next: 0,

@@ -82,6 +82,10 @@ impl<D: VirtualDrive> Target for InTurn<'_, D> {
         self.drive.meters()
     }
 
+    fn condition(&self) -> Vec<(&'static str, f64)> {
+        self.drive.condition()
+    }
+
     #[inline]
     fn submit(&mut self, slot: u32, request: &Request) -> u64 {
         if self.held.is_empty() && !self.is_trim(request) {

@@ -104,6 +104,13 @@ pub trait Target {
         Meters::default()
     }
 
+    /// What state the drive says it is in, as names with the unit last, and values:
+    /// free blocks, wear, fill of its caches. Empty where it says nothing. It may take
+    /// as long as looking at every block.
+    fn condition(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
     /// Hands over a request under a free slot and returns the clock's value that
     /// its latency counts from. The target knows how often its clock must be
     /// read. It may hold the request back until [`Target::wait`].

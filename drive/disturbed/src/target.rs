@@ -180,6 +180,10 @@ impl Target for Disturbed<'_> {
         self.inner.meters()
     }
 
+    fn condition(&self) -> Vec<(&'static str, f64)> {
+        self.inner.condition()
+    }
+
     fn submit(&mut self, slot: u32, request: &Request) -> u64 {
         let overhead_ns = self.disturbance.overhead_ns();
         let due_ns = self.host_free_ns.max(self.now_ns) + overhead_ns;

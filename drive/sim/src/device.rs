@@ -143,6 +143,11 @@ pub trait Device {
         Vec::new()
     }
 
+    /// What state the drive is in now ([`Target::condition`]).
+    fn condition(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
     /// Checks what must hold of the model's state at any time, such as every
     /// unit mapped once and counts that add up; slow, for tests.
     ///
@@ -259,6 +264,10 @@ impl<D: Device> Target for Simulated<D> {
             energy_j: self.device.energy_j(self.now_ns),
             flash_programmed_bytes: self.device.flash_programmed_bytes(),
         }
+    }
+
+    fn condition(&self) -> Vec<(&'static str, f64)> {
+        self.device.condition()
     }
 
     #[inline]

@@ -28,6 +28,10 @@ impl Target for SimulatedDrive {
         with_model!(&self.model, drive => drive.meters())
     }
 
+    fn condition(&self) -> Vec<(&'static str, f64)> {
+        with_model!(&self.model, drive => drive.condition())
+    }
+
     #[inline]
     fn submit(&mut self, slot: u32, request: &Request) -> u64 {
         with_model!(&mut self.model, drive => drive.submit(slot, request))

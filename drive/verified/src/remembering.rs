@@ -68,6 +68,10 @@ impl<T: Target> Target for Remembering<'_, T> {
         self.inner.meters()
     }
 
+    fn condition(&self) -> Vec<(&'static str, f64)> {
+        self.inner.condition()
+    }
+
     fn write_data(&mut self, slot: u32, length_bytes: u32) -> Option<&mut [u8]> {
         Some(&mut self.slots[slot as usize].data[..length_bytes as usize])
     }

@@ -164,4 +164,8 @@ impl<T: Target> Target for Verified<T> {
     fn meters(&self) -> Meters {
         self.inner.meters()
     }
+
+    fn condition(&self) -> Vec<(&'static str, f64)> {
+        self.inner.condition()
+    }
 }

@@ -343,4 +343,8 @@ impl Reader for Parquet {
     fn lost_events(&self) -> u64 {
         self.header.lost_events
     }
+
+    fn is_in_order(&self) -> bool {
+        true
+    }
 }

@@ -492,6 +492,10 @@ impl Device for Disk {
             ("read_hits", self.counts.read_hits as f64),
         ]
     }
+
+    fn condition(&self) -> Vec<(&'static str, f64)> {
+        vec![("write_cache_bytes", self.write_cache.used_bytes() as f64)]
+    }
 }
 
 /// First sector of a request and the one after its last.

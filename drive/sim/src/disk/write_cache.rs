@@ -81,6 +81,11 @@ impl WriteCache {
         self.extents.is_empty()
     }
 
+    /// Room that is taken.
+    pub fn used_bytes(&self) -> u64 {
+        self.used_bytes
+    }
+
     /// Everything that arrived here is on the platters.
     pub fn is_durable(&self) -> bool {
         self.extents.is_empty() && self.used_bytes == 0

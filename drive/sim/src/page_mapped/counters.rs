@@ -45,4 +45,20 @@ impl PageMapped {
             ("write_amplification", programmed_bytes / host_bytes.max(1.0)),
         ]
     }
+
+    /// [`Target::condition`](fourcorners_target::Target::condition).
+    pub(super) fn condition_now(&self) -> Vec<(&'static str, f64)> {
+        let erases = self.translation.erase_counts();
+        let buffer_bytes = self.specification.write_buffer.size.0;
+        let mut told = vec![
+            ("free_blocks_min", f64::from(self.translation.free_blocks_min())),
+            ("erase_count_mean", erases.mean),
+            ("erase_count_max", f64::from(erases.max)),
+            ("bad_blocks", f64::from(self.translation.bad_blocks())),
+            ("write_buffer_bytes", (buffer_bytes - self.buffer_free_bytes) as f64),
+        ];
+        let slc_cache = self.slc_cache.as_ref();
+        told.extend(slc_cache.map(|cache| ("slc_cache_bytes", cache.level_bytes() as f64)));
+        told
+    }
 }

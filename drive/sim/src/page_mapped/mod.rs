@@ -498,4 +498,8 @@ impl Device for PageMapped {
     fn counters(&self) -> Vec<(&'static str, f64)> {
         self.counts()
     }
+
+    fn condition(&self) -> Vec<(&'static str, f64)> {
+        self.condition_now()
+    }
 }

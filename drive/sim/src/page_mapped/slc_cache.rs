@@ -113,6 +113,11 @@ impl SlcCache {
         self.folded_bytes
     }
 
+    /// Bytes in the cache, which wait to be folded.
+    pub fn level_bytes(&self) -> u64 {
+        self.level_bytes
+    }
+
     /// So many units get data that had none: free space shrinks.
     #[inline]
     pub fn mapped(&mut self, units: u32) {

@@ -1,0 +1,82 @@
+"""Charts of a replay by the minute: how busy the drive was, and what state it was in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fourcorners.manifest import Chart
+
+from .payload import findings, rounded
+from .run import ReportedRun
+
+MINUTES_MIN = 3
+"""Fewer are no curve."""
+
+SHOWN: tuple[tuple[str, str, Mapping[str, str], float], ...] = (
+    ("Busy time by the minute", "% of the time", {"busy_share": ""}, 100.0),
+    (
+        "Write amplification by the minute",
+        "flash bytes for each byte",
+        {"write_amplification": ""},
+        1,
+    ),
+    (
+        "Free flash blocks at the end of each minute",
+        "of the plane with the fewest",
+        {"free_blocks_min": ""},
+        1,
+    ),
+    (
+        "Erases of a block by the end of each minute",
+        "erases",
+        {"erase_count_mean": "in the mean", "erase_count_max": "the most"},
+        1,
+    ),
+    ("Bad blocks at the end of each minute", "blocks", {"bad_blocks": ""}, 1),
+    ("Write buffer at the end of each minute", "MB in it", {"write_buffer_bytes": ""}, 1e-6),
+    ("Write cache at the end of each minute", "MB in it", {"write_cache_bytes": ""}, 1e-6),
+    ("SLC cache at the end of each minute", "GB in it", {"slc_cache_bytes": ""}, 1e-9),
+)
+"""Title, axis, values by name with what a line of them is called, and factor."""
+
+
+def by_minute(
+    chart: Chart, test: str, runs: Sequence[ReportedRun], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """What the finding ``replay`` has of each minute, where the test is the replay."""
+    made = []
+    for title, axis, values, factor in SHOWN:
+        series = [
+            {"drive": drive, "label": label, "points": points}
+            for drive, run in enumerate(runs)
+            for key, label in values.items()
+            if (points := _points(run, test, key, factor))
+        ]
+        # What stays at zero, as bad blocks do, says nothing.
+        if any(value for one in series for _, value in one["points"]):
+            made.append(
+                {
+                    "kind": "lines",
+                    "title": title,
+                    "x": {"key": "minute", "title": "minute", "log": False},
+                    "y": {"key": "of_minute", "title": axis, "log": False},
+                    "series": series,
+                }
+            )
+    return made
+
+
+def _points(run: ReportedRun, test: str, key: str, factor: float) -> list[list[Any]]:
+    for finding in findings(run, "replay"):
+        minutes = finding.detail["minutes"]
+        if finding.evidence[0].split("/")[0] != test or len(minutes) < MINUTES_MIN:
+            continue
+        # Runs that were kept before drives told their condition have none.
+        told = [minute.get(key, minute.get("condition", {}).get(key)) for minute in minutes]
+        return [
+            [number, rounded(value * factor)]
+            for number, value in enumerate(told, 1)
+            if value is not None
+        ]
+    return []
