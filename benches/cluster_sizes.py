@@ -23,7 +23,6 @@ DRIVES = {
     "ocz-core-64gb": "maps whole blocks",
     "intel-x25-v-40gb": "maps pages",
     "kingston-ssdnow-v-plus-128gb": "maps pages, writes rows over all channels",
-    "crucial-m4-128gb": "maps pages, larger ones",
 }
 """And what they are inside."""
 
@@ -43,6 +42,9 @@ TREES = {
 }
 """Files, their median in bytes and the width of the logarithm."""
 
+SAME = 1e-5
+"""Of a mean: seeds that differ by less do not differ where all I/Os are alike."""
+
 BEGIN = "<!-- made by benches/cluster_sizes.py -->\n"
 END = "<!-- end of what benches/cluster_sizes.py made -->"
 
@@ -59,6 +61,8 @@ def tree(folder: Path, name: str) -> Path:
 
 def interval(one: Interval, unit: float = 1.0) -> str:
     half = (one.high - one.low) / 2
+    if half < SAME * one.mean:
+        half = 0.0
     return f"{wording.number(one.mean / unit)} ± {wording.number(half / unit, 2)}"
 
 
