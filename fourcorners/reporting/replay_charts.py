@@ -15,15 +15,10 @@ MINUTES_MIN = 3
 
 SHOWN: tuple[tuple[str, str, Mapping[str, str], float], ...] = (
     ("Busy time by the minute", "% of the time", {"busy_share": ""}, 100.0),
-    (
-        "Write amplification by the minute",
-        "flash bytes for each byte",
-        {"write_amplification": ""},
-        1,
-    ),
+    ("Write amplification by the minute", "write amplification", {"write_amplification": ""}, 1),
     (
         "Free flash blocks at the end of each minute",
-        "of the plane with the fewest",
+        "on the fullest plane",
         {"free_blocks_min": ""},
         1,
     ),

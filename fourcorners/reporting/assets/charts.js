@@ -14,7 +14,7 @@ const isBytes = (key) => key.endsWith("_bytes");
 const isPosition = (key) => key.endsWith("position_bytes") || key === "offset_bytes";
 const isTime = (key) => key.startsWith("latency");
 const OVER_TIME = ["seconds", "ios", "density"];
-const NEVER_LOG = /position|offset|percent|^round|^turn$|^number$|^second$/; // places in a row, not sizes
+const NEVER_LOG = /position|offset|percent|^round|^turn$|^number$|^second$|^minute$/; // places in a row, not sizes
 
 export function makeCharts(data, state) {
   const make = { rounds, heat: heatMap, density, views, model };
