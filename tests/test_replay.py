@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import fourcorners as fc
 from fourcorners.cli import main
 from fourcorners.errors import UserError
+from fourcorners.target.simulated import SimulatedTarget
 
 HEADER = "time_ns,operation,fua,offset_bytes,length_bytes,volume,latency_ns,queue,process,stream"
 DRIVE = "sim:ocz-vertex-3-240gb"
@@ -180,6 +181,7 @@ def _minutes(folder: Path, drive: str) -> tuple[fc.Run, list[dict[str, float]]]:
 def test_the_drive_s_state_is_told_by_the_minute(tmp_path: Path) -> None:
     run, told = _minutes(tmp_path, "sim:ocz-vertex-3-240gb")
     with fc.open_target("sim:ocz-vertex-3-240gb") as target:
+        assert isinstance(target, SimulatedTarget)
         fresh = target.counters()["free_blocks_min"]
     assert len(told) == 4
     free = [one["free_blocks_min"] for one in told]

@@ -40,9 +40,9 @@ def by_minute(
     chart: Chart, test: str, runs: Sequence[ReportedRun], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """What the finding ``replay`` has of each minute, where the test is the replay."""
-    made = []
+    made: list[dict[str, Any]] = []
     for title, axis, values, factor in SHOWN:
-        series = [
+        series: list[dict[str, Any]] = [
             {"drive": drive, "label": label, "points": points}
             for drive, run in enumerate(runs)
             for key, label in values.items()
