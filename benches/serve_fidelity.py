@@ -11,6 +11,9 @@ by at most 5 % and the floor of the transport: what a bare NBD server that keeps
 of the host where the session itself says that it could not keep up, or where not even the bare
 server's answers came in time: its 99th percentile is later than its mean by what makes an answer
 of a session late.
+
+With --speed 0.01 drives are served in slow motion, so that a busy machine is less often the limit:
+all times of fio are then multiplied by that, and virtual time is as long as what was served.
 """
 
 import argparse
@@ -101,11 +104,12 @@ class Cell:
     floor: Latency
     late_share: float
     session_was_late: bool
+    speed: float
 
     @property
     def host_was_limit(self) -> bool:
         """Whether this machine, and not the drive, is what fio measured."""
-        allowed_s = max(LATE_S, AGREE * self.virtual.p99_s)
+        allowed_s = max(LATE_S * self.speed, AGREE * self.virtual.p99_s)
         return self.session_was_late or self.floor.p99_s - self.floor.mean_s > allowed_s
 
     @property
@@ -132,8 +136,8 @@ class Cell:
         return "few I/Os" if mean and tail else "**differs**"
 
 
-def fio(uri: str, corner: Corner, depth: int, seconds: float) -> Latency:
-    """What fio measures on an NBD server."""
+def fio(uri: str, corner: Corner, depth: int, seconds: float, speed: float) -> Latency:
+    """What fio measures on an NBD server, in the time of a drive that is served at that speed."""
     words = [
         *("fio", "--name=job", "--ioengine=nbd", f"--uri={uri}", f"--rw={corner.fio}"),
         *(f"--bs={corner.block_bytes}", f"--iodepth={depth}", f"--size={SPAN_BYTES}"),
@@ -147,10 +151,10 @@ def fio(uri: str, corner: Corner, depth: int, seconds: float) -> Latency:
     told = job["read" if "read" in corner.fio else "write"]
     latency = told["lat_ns"]
     return Latency(
-        latency["mean"] * 1e-9,
-        latency["percentile"]["99.000000"] * 1e-9,
+        latency["mean"] * 1e-9 * speed,
+        latency["percentile"]["99.000000"] * 1e-9 * speed,
         told["total_ios"],
-        latency["stddev"] * 1e-9,
+        latency["stddev"] * 1e-9 * speed,
     )
 
 
@@ -168,8 +172,10 @@ def bare_server(folder: Path) -> Iterator[str]:
             process.terminate()
 
 
-def virtual(locator: str, state: Path, corner: Corner, depth: int, seconds: float) -> Latency:
-    """The same job in virtual time."""
+def virtual(
+    locator: str, state: Path, corner: Corner, depth: int, seconds: float, speed: float
+) -> Latency:
+    """The same job in virtual time, for as much of that as is served in so many seconds."""
     make = fc.Stream.read if "read" in corner.fio else fc.Stream.write
     stream = make(
         corner.pattern,
@@ -178,7 +184,9 @@ def virtual(locator: str, state: Path, corner: Corner, depth: int, seconds: floa
         queue_depth_per_worker=depth,
     )
     with fc.open_target(locator, state=state) as drive:
-        recording = drive.run(fc.Workload([stream], duration_s=seconds, ramp_s=SETTLE_S))
+        recording = drive.run(
+            fc.Workload([stream], duration_s=seconds * speed, ramp_s=SETTLE_S * speed)
+        )
     operation = recording.read if "read" in corner.fio else recording.write
     mean_s, p99_s = operation.latency_mean_s, operation.latency_percentile_s(99)
     assert mean_s is not None
@@ -192,23 +200,32 @@ def virtual(locator: str, state: Path, corner: Corner, depth: int, seconds: floa
 
 
 def measured(
-    locator: str, state: Path, corner: Corner, depth: int, seconds: float, floor: Latency
+    locator: str,
+    state: Path,
+    corner: Corner,
+    depth: int,
+    seconds: float,
+    speed: float,
+    floor: Latency,
 ) -> Cell:
     """A cell, served and in virtual time."""
-    expected = virtual(locator, state, corner, depth, seconds)
+    expected = virtual(locator, state, corner, depth, seconds, speed)
     with tempfile.TemporaryDirectory(prefix="fourcorners-") as name:
         folder = Path(name)
         # The session saves its state when it ends: into a copy.
         copy = folder / "state"
         copy.write_bytes(state.read_bytes())
-        with fc.serve(locator, nbd=f"unix:{folder}/s", state=copy, out=folder / "runs") as served:
-            found = fio(served.uri, corner, depth, seconds)
+        nbd, out = f"unix:{folder}/s", folder / "runs"
+        with fc.serve(locator, nbd=nbd, speed=speed, state=copy, out=out) as served:
+            found = fio(served.uri, corner, depth, seconds, speed)
         session = served.session
     assert session is not None
-    return Cell(found, expected, floor, session.late_share, session.host_was_limit)
+    return Cell(found, expected, floor, session.late_share, session.host_was_limit, speed)
 
 
-def page(rows: list[str], cells: list[Cell], seconds: float, load: list[float]) -> str:
+def page(
+    rows: list[str], cells: list[Cell], seconds: float, speed: float, load: list[float]
+) -> str:
     """The table, and how many cells agree."""
     judged = [cell for cell in cells if not cell.host_was_limit]
     count = Counter(cell.verdict.strip("*") for cell in judged)
@@ -217,7 +234,8 @@ def page(rows: list[str], cells: list[Cell], seconds: float, load: list[float]) 
         f"{count['few I/Os']} had too few I/Os to tell, and {count['differs']} differ; in "
         f"{len(cells) - len(judged)} of {len(cells)} it could not, by the judgement of the session "
         f"({sum(cell.session_was_late for cell in cells)} cells) or of the bare server. A cell "
-        f"took {seconds:g} s (of the Core and the disk four times that), on "
+        f"took {seconds:g} s (of the Core and the disk four times that) of drives at {speed:g} of "
+        "their speed, on "
         f"{os.cpu_count()} processors with a load (of all programs, by the minute) of "
         f"{min(load):.1f} to {max(load):.1f} meanwhile."
     )
@@ -233,16 +251,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", type=Path)
     parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--speed", type=float, default=1.0, help="of the drives' time")
     parser.add_argument("--drives", nargs="+", default=DRIVES)
     arguments = parser.parse_args()
     rows: list[str] = []
     cells: list[Cell] = []
     load: list[float] = []
+    speed: float = arguments.speed
     with tempfile.TemporaryDirectory(prefix="fourcorners-") as name:
         folder = Path(name)
         for drive in arguments.drives:
             with bare_server(folder) as uri:
-                floors = {corner: fio(uri, corner, 1, arguments.seconds) for corner in CORNERS}
+                floors = {corner: fio(uri, corner, 1, 1.0, speed) for corner in CORNERS}
             (folder / "bare").unlink(missing_ok=True)
             locator, state = f"sim:{drive}", folder / drive
             with fc.open_target(locator) as opened:
@@ -251,7 +271,7 @@ def main() -> None:
             seconds = arguments.seconds * SLOW.get(drive, 1.0)
             for corner in CORNERS:
                 for depth in DEPTHS:
-                    cell = measured(locator, state, corner, depth, seconds, floors[corner])
+                    cell = measured(locator, state, corner, depth, seconds, speed, floors[corner])
                     load.append(os.getloadavg()[0])
                     cells.append(cell)
                     floor = cell.floor
@@ -263,7 +283,7 @@ def main() -> None:
                     )
                     print(rows[-1], flush=True)
             state.unlink()
-    text = page(rows, cells, arguments.seconds, load)
+    text = page(rows, cells, arguments.seconds, speed, load)
     if arguments.write is None:
         print(f"\n{text}")
         return
