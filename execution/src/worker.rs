@@ -114,7 +114,7 @@ impl Worker {
 
     /// The next request of a trace, once, as soon as it has a slot.
     #[inline]
-    fn to_stage(&mut self) -> Option<(u32, Request)> {
+    fn next_to_stage(&mut self) -> Option<(u32, Request)> {
         self.replay_loop.as_mut()?.ahead()
     }
 
@@ -342,7 +342,7 @@ pub(crate) fn work<T: Target, const WATCHED: bool>(
     }
     loop {
         loop {
-            if let Some((index, request)) = custody.get().to_stage() {
+            if let Some((index, request)) = custody.get().next_to_stage() {
                 target.stage(index, &request);
             }
             let Some((index, request)) = custody.get().next_due() else { break };
