@@ -45,6 +45,7 @@ from contenders import (
 )
 
 from fourcorners.machine.environment import describe_host, describe_path
+from fourcorners_validation.pages import put_between
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 FILL_BLOCK_BYTES = 1 << 20
@@ -128,14 +129,8 @@ def main() -> int:
     else:
         print(as_table(results))
     if options.write:
-        begin, end = MARKS_OF_GOALS if options.goals else MARKS
-        text = options.write.read_text()
-        before, _, rest = text.partition(begin)
-        _, found, after = rest.partition(end)
-        if not found:
-            sys.exit(f"{options.write} has no place for the table: no line {begin} before {end}")
-        section = as_section(results, environment, options)
-        options.write.write_text(f"{before}{begin}\n{section}{end}{after}")
+        marks = MARKS_OF_GOALS if options.goals else MARKS
+        put_between(options.write, marks, as_section(results, environment, options))
     return 0
 
 

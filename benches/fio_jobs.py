@@ -32,6 +32,7 @@ from fourcorners.suites.fio.job_file import FioSection, sections_of
 from fourcorners.suites.fio.options import SYNCHRONOUS_ENGINES
 from fourcorners.suites.fio.quantities import switch
 from fourcorners.suites.suite import find_suite
+from fourcorners_validation.pages import put_between
 
 MARKS = ("<!-- made by benches/fio_jobs.py -->", "<!-- end of what benches/fio_jobs.py made -->")
 LENGTHS = ("size", "filesize", "io_size", "offset", "offset_increment")
@@ -238,13 +239,8 @@ def main() -> int:
             "| job: group | fio, IOPS | here, IOPS | ratio | reads | agree |\n| --- " + "| --- " * 5
         )
         table = "\n".join([head + "|", *(one.row for one in results)])
-        text = options.write.read_text("utf-8")
-        before, _, rest = text.partition(MARKS[0])
-        _, found, after = rest.partition(MARKS[1])
-        if not found:
-            sys.exit(f"{options.write} has no place for the table: no line {MARKS[0]}")
         summary = f"{agree} of {len(results)} groups of {len(options.jobs)} jobs agree."
-        options.write.write_text(f"{before}{MARKS[0]}\n{table}\n\n{summary}\n{MARKS[1]}{after}")
+        put_between(options.write, MARKS, f"{table}\n\n{summary}\n")
     return 0
 
 

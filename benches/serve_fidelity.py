@@ -31,6 +31,7 @@ from pathlib import Path
 
 import fourcorners as fc
 from fourcorners.wording import duration
+from fourcorners_validation.pages import put_between
 
 MARKS = (
     "<!-- made by benches/serve_fidelity.py -->",
@@ -287,11 +288,7 @@ def main() -> None:
     if arguments.write is None:
         print(f"\n{text}")
         return
-    before, mark, rest = arguments.write.read_text("utf-8").partition(MARKS[0])
-    _, end, after = rest.partition(MARKS[1])
-    if not mark or not end:
-        sys.exit(f"{arguments.write} has no place for it: {MARKS[0]} ... {MARKS[1]}")
-    arguments.write.write_text(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{after}", "utf-8")
+    put_between(arguments.write, MARKS, f"{text}\n")
 
 
 if __name__ == "__main__":

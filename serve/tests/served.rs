@@ -280,6 +280,20 @@ fn faults_of_time_hold_answers_back() {
 }
 
 #[test]
+fn what_would_hang_fails_at_its_end_when_the_fault_is_cleared_before() {
+    let mut drive = NoopTarget::new(1 << 30, 1_000);
+    let mut served = served(&mut drive);
+    served.add_fault(fault(json!({"kind": "hang"}))).unwrap();
+    served.submit(io(1, Command::Read, 0..4096));
+    let mut finished = Vec::new();
+    served.shut_down(&mut finished).unwrap();
+    let errnos: Vec<_> =
+        finished.iter().filter(|one| one.cookie == 1).map(|one| one.errno).collect();
+    assert_eq!(errnos, [5]);
+    assert_eq!(served.unanswered(), 0);
+}
+
+#[test]
 fn a_power_cut_that_is_due_with_a_trim_happens() {
     let mut drive = drive(VECTOR, &[]);
     let mut served = served(&mut drive);

@@ -127,12 +127,9 @@ def judge(
         unwritten_bytes: part of the capacity that held no data when the series began.
         spread: of the writes over the capacity.
     """
-    known = _Known(
-        capacity_bytes,
-        SPARE_SHARE_MAX * capacity_bytes if spare_bytes_max is None else spare_bytes_max,
-        unwritten_bytes,
-        spread,
-    )
+    if spare_bytes_max is None:
+        spare_bytes_max = SPARE_SHARE_MAX * capacity_bytes
+    known = _Known(capacity_bytes, spare_bytes_max, unwritten_bytes, spread)
     verdicts = []
     for parts in RESOLUTIONS:
         verdict = _Case(series, progression(series, parts), known).verdict()
@@ -230,8 +227,8 @@ class _Case:
         )
 
     def _last_step(self, starts: list[int]) -> int:
-        fastest = self._fastest or float(self._parts.value.max())
-        return last_step(np.log(np.maximum(self._parts.value, 1e-3 * fastest)), starts)
+        least = 1e-3 * (self._fastest or float(self._parts.value.max()))
+        return last_step(np.log(np.maximum(self._parts.value, least)), starts)
 
     def _refilling(self, starts: list[int]) -> Verdict:
         """A drive of whose capacity a part was empty when the series began.
@@ -489,11 +486,10 @@ class _Case:
 
 
 def _differ(before: Floats, after: Floats) -> bool:
-    """Whether two means differ by more than scatter explains. The steps between neighbours have
-    the scatter and not the trend."""
+    """Whether two means differ by more than the scatter of neighbours, without trend, explains."""
     apart = abs(float(after.mean() - before.mean()))
-    steps = np.abs(np.diff(np.concatenate((before, after))))
     # Of normally distributed values the mean absolute step is 2 / sqrt(pi) standard deviations.
+    steps = np.abs(np.diff(np.concatenate((before, after))))
     scatter = float(steps.mean()) * math.sqrt(math.pi) / 2
     return apart > CHANGE_ERRORS * scatter * math.sqrt(1 / len(before) + 1 / len(after))
 

@@ -8,6 +8,7 @@
 //! A flush is not queued, as ATA has it: behind one, commands wait at the host
 //! until everything in the write cache is on the platters.
 
+mod durability;
 mod geometry;
 mod mechanism;
 mod read_ahead;
@@ -448,29 +449,11 @@ impl Device for Disk {
     }
 
     fn power_cut(&mut self, _at_ns: u64) -> Vec<Range<u64>> {
-        if let Work::Destage(piece) = std::mem::replace(&mut self.work, Work::None) {
-            self.write_cache.interrupted(self.mechanism.geometry(), &piece);
-        }
-        let lost = self.write_cache.dirty_bytes();
-        self.write_cache.lose_power();
-        self.read_ahead.clear();
-        self.interface.lose_power();
-        self.events = EventQueue::default();
-        self.accesses.clear();
-        self.no_room.clear();
-        self.flushing.clear();
-        self.flushes = 0;
-        lost
+        self.lose_power()
     }
 
     fn at_risk(&self, _at_ns: u64) -> Vec<Range<u64>> {
-        let mut ranges = self.write_cache.dirty_bytes();
-        if let Work::Destage(piece) = &self.work {
-            let range = piece.start * SECTOR_BYTES..piece.end * SECTOR_BYTES;
-            let place = ranges.partition_point(|other| other.start < range.start);
-            ranges.insert(place, range);
-        }
-        ranges
+        self.volatile()
     }
 
     fn honours_flush(&self) -> bool {

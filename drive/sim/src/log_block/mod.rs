@@ -13,6 +13,7 @@
 //! Left out: reading ahead, rows served from the buffer but the last one, wear,
 //! TRIM.
 
+mod durability;
 mod flash;
 pub mod specification;
 #[cfg(test)]
@@ -27,7 +28,6 @@ use crate::blueprint::Blueprint;
 use crate::device::UNSERVED;
 use crate::event::{EventQueue, Kinds};
 use crate::host_interface::{ByTag, HostInterface};
-use crate::ranges::ascending;
 use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
 use flash::Flash;
 use fourcorners_target::Completion;
@@ -390,37 +390,11 @@ impl Device for LogBlock {
     }
 
     fn at_risk(&self, _at_ns: u64) -> Vec<Range<u64>> {
-        if self.protected {
-            return Vec::new();
-        }
-        let row = |row: u32| {
-            let start = u64::from(row) * self.row_bytes;
-            start..(start + self.row_bytes).min(self.capacity_bytes)
-        };
-        let open = self.open_row.map(|open| open.from..open.until);
-        ascending(self.flash.buffered_rows().map(row).chain(open).collect())
+        self.volatile()
     }
 
-    /// Places in logs whose rows were not programmed are used up. The firmware
-    /// finds the older rows again, which takes a read as theirs would.
     fn power_cut(&mut self, at_ns: u64) -> Vec<Range<u64>> {
-        let lost = self.at_risk(at_ns);
-        if self.protected
-            && let Some(open) = self.open_row
-        {
-            self.write_row(at_ns, open);
-        }
-        self.open_row = None;
-        self.interface.lose_power();
-        self.buffer_free_rows = self.specification.controller.buffer.0 / self.row_bytes;
-        self.writes.clear();
-        self.receiving = false;
-        self.flushes.clear();
-        self.events = EventQueue::default();
-        for (die, due_ns) in self.flash.lose_power(at_ns) {
-            self.events.push(due_ns, Event::Die(die));
-        }
-        lost
+        self.lose_power(at_ns)
     }
 
     fn honours_flush(&self) -> bool {

@@ -267,18 +267,6 @@ impl PageMapped {
         }
     }
 
-    /// Mapping units that hold data and that a write covers only in part.
-    fn units_to_modify(&self, tag: u32) -> u64 {
-        let request = &self.commands[tag].request;
-        let (first, last) = self.units.touched(request);
-        let ends = if first == last { &[first][..] } else { &[first, last][..] };
-        let to_modify = ends.iter().filter(|&&unit| {
-            self.translation.slot(unit).is_some()
-                && self.units.overlap(unit, unit, request) < self.units.unit_bytes
-        });
-        to_modify.count() as u64
-    }
-
     /// Ends a command and lets the next one in from the host's queue.
     #[inline(always)]
     fn finish(&mut self, now_ns: u64, tag: u32, errno: i32, done: &mut Vec<Completion>) {

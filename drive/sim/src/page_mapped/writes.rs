@@ -15,6 +15,18 @@ pub const PIECE_BYTES_MAX: u64 = 64 << 10;
 pub const LOOK_AHEAD: usize = 8;
 
 impl PageMapped {
+    /// Mapping units that hold data and that a write covers only in part.
+    pub(super) fn units_to_modify(&self, tag: u32) -> u64 {
+        let request = &self.commands[tag].request;
+        let (first, last) = self.units.touched(request);
+        let ends = if first == last { &[first][..] } else { &[first, last][..] };
+        let to_modify = ends.iter().filter(|&&unit| {
+            self.translation.slot(unit).is_some()
+                && self.units.overlap(unit, unit, request) < self.units.unit_bytes
+        });
+        to_modify.count() as u64
+    }
+
     /// The piece of a write that comes next.
     #[inline]
     fn next_piece(&self, tag: u32) -> Piece {
