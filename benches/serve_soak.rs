@@ -2,7 +2,7 @@
 //! restarts in virtual time, against a shadow copy of every sector.
 //!
 //! `cargo bench -p fourcorners-serve --bench serve_soak [-- --hours 24 --seed 1]` prints the table
-//! of docs/serve.md. A difference ends it with the request and the sector.
+//! of docs/serve.md, with `--skip 2` without its first two. A difference ends it with the request and the sector.
 
 #[path = "../serve/tests/support/mod.rs"]
 mod support;
@@ -34,7 +34,10 @@ fn main() {
         ("log blocks", LOG_BLOCK),
         ("WD6400AAKS, a disk", DISK),
         ("RAID 0 of X25-M and Core", ARRAY),
-    ] {
+    ]
+    .into_iter()
+    .skip(option("--skip", 0) as usize)
+    {
         std::fs::create_dir_all(&folder).expect("a folder of our own");
         let started = Instant::now();
         let life = Life {

@@ -55,9 +55,6 @@ _UNIT_MAX = _UNITS[-1]
 _CLEARLY = 0.4
 """One of two explanations is taken if it is off by at most this share of the other."""
 
-_CHANCE = float(scipy.stats.norm.isf(FALSE_ALARM))
-"""So many standard errors of the mean latencies make no slope of their own."""
-
 _SLOPE_MIN = 0.01
 """A channel's time of a page shows if it is at least this share of a read."""
 
@@ -209,8 +206,10 @@ def _channel(view: View, idle_s: float, die_s: float | None) -> tuple[tuple[floa
         both = (large_s - small_s) / (large - small)
         error = math.hypot(small_error_s, large_error_s) / (large - small)
         least, most = both - link[1], both - link[0]
+        # So many standard errors of the mean latencies make no slope of their own.
+        by_chance = float(scipy.stats.norm.isf(FALSE_ALARM)) * error
         shows = least if view.value("link_ceiling") else most
-        if (shows - _CHANCE * error) * large > _SLOPE_MIN * idle_s:
+        if (shows - by_chance) * large > _SLOPE_MIN * idle_s:
             chance = two_sided_t(math.inf) * error
             low = (1 - _SLOPE_TOLERANCE) * max(least - chance, 0.0)
             return (low, (1 + _SLOPE_TOLERANCE) * (most + chance)), True
