@@ -124,6 +124,16 @@ def test_version_and_help() -> None:
     assert "--destroy-data" in fourcorners("characterize", "--help").stdout
 
 
+def test_ctrl_c_between_a_command_and_its_end_shows_no_traceback() -> None:
+    code = (
+        "from fourcorners import cli\n"
+        "def main():\n    raise KeyboardInterrupt\n"
+        "cli.main = main\ncli.entry()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 def test_a_command_loads_only_what_it_needs() -> None:
     """Help, completion and mistakes need a third of a second, which the eye takes for at once."""
     for command, unneeded in (

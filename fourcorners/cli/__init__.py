@@ -1,5 +1,6 @@
 """The command line: the same calls as the Python API, and one sentence for every mistake."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -62,13 +63,20 @@ def entry() -> NoReturn:
 
 def _main_alone() -> int:
     streams = Streams()
-    code = main()
-    # All is said: Ctrl-C while the interpreter ends would only spoil the exit code.
-    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(one, signal.SIG_IGN)
+    code = _as_shells_say(EXIT_INTERRUPTED)
+    with contextlib.suppress(KeyboardInterrupt):
+        code = main()
+        _ignore_signals()
+    _ignore_signals()
     if (reason := streams.lost()) is not None:
         return _complain(f"cannot write to standard output: {reason}", code or EXIT_FAILED)
     return code
+
+
+def _ignore_signals() -> None:
+    """All is said: Ctrl-C while the interpreter ends would only spoil the exit code."""
+    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(one, signal.SIG_IGN)
 
 
 def _as_shells_say(code: int) -> int:
