@@ -5,7 +5,7 @@ use crate::support;
 use crate::support::{
     GB, KIB, MIB, SECOND_NS, assert_within, counter, drive, fill_8_gb, only_dies, run, workload,
 };
-use fourcorners_sim::{SimulatedDrive, Treatment};
+use fourcorners_sim::SimulatedDrive;
 use fourcorners_workload::{Content, Operation, Pattern};
 
 /// Share of a SATA link's rate that is left for data.
@@ -300,15 +300,7 @@ fn the_mean_program_time_is_that_of_a_blocks_pages() {
     let times =
         "program_times = { value = [\"0.1 ms\", \"1.3 ms\", \"2.5 ms\"], source = \"test\" }";
     let drive = with_lines("ocz-vector-256gb", "flash", &format!("{times}\n"));
-    let treatment = Treatment {
-        burst_bytes: MIB,
-        rest_ns: 1,
-        flushed_bytes: 4096,
-        overwrite_block_bytes: 4096,
-        collected_valid_share: None,
-    };
-    let truths = drive.truths(&treatment);
-    let told = truths.iter().find(|truth| truth.name == "program_time").unwrap().value;
+    let told = support::truth(&drive, "program_time");
     assert_within("mean, ms", told * 1e3, (86.0 * 0.1 + 85.0 * 3.8) / 256.0, 0.001);
 }
 

@@ -7,7 +7,7 @@ use crate::support::{
 };
 use fourcorners_execution::{Progress, execute};
 use fourcorners_recording::Recording;
-use fourcorners_sim::{SimulatedDrive, Treatment};
+use fourcorners_sim::SimulatedDrive;
 use fourcorners_workload::{Operation, Pattern};
 
 const PAGE: u64 = 8 * KIB;
@@ -254,15 +254,7 @@ fn what_cannot_be_is_refused() {
 #[test]
 fn truths_tell_the_levels_apart() {
     let drive = empty(&[("flash.channels", "2"), ("flash.multi_plane_reads", "true")]);
-    let treatment = Treatment {
-        burst_bytes: MIB,
-        rest_ns: 1,
-        flushed_bytes: 4096,
-        overwrite_block_bytes: 4096,
-        collected_valid_share: None,
-    };
-    let truths = drive.truths(&treatment);
-    let value = |name| truths.iter().find(|truth| truth.name == name).unwrap().value;
-    let levels = ["channels", "dies", "planes_per_die", "parallel_units"].map(value);
+    let names = ["channels", "dies", "planes_per_die", "parallel_units"];
+    let levels = names.map(|name| support::truth(&drive, name));
     assert_eq!(levels, [2.0, 8.0, 4.0, 32.0]);
 }

@@ -8,7 +8,7 @@ pub mod theory;
 
 use fourcorners_execution::{Progress, execute};
 use fourcorners_recording::Recording;
-use fourcorners_sim::SimulatedDrive;
+use fourcorners_sim::{SimulatedDrive, Treatment};
 use fourcorners_workload::{Content, Operation, Pattern, Stop, Stream, Workload};
 
 pub const KIB: u64 = 1 << 10;
@@ -101,6 +101,18 @@ pub fn random_iops(
 /// What the model counted under a name.
 pub fn counter(drive: &SimulatedDrive, name: &str) -> f64 {
     drive.counters().iter().find(|counter| counter.0 == name).unwrap().1
+}
+
+/// What the drive says is true of it, by name, whatever was done to it.
+pub fn truth(drive: &SimulatedDrive, name: &str) -> f64 {
+    let treatment = Treatment {
+        burst_bytes: MIB,
+        rest_ns: 1,
+        flushed_bytes: 4096,
+        overwrite_block_bytes: 4096,
+        collected_valid_share: None,
+    };
+    drive.truths(&treatment).iter().find(|truth| truth.name == name).unwrap().value
 }
 
 /// Fails unless `value` is within `percent` of `target`.
