@@ -1,5 +1,6 @@
 """fio's job files run as suites: what they ask for is what is issued, and what is not is named."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,13 @@ def test_times_are_those_of_fio() -> None:
         ("rw=randrw rwmixwrite=40", {"read_share": 0.6}),
         ("rw=rw", {"pattern": "sequential", "separate_cursors": True}),
         ("rw=write:4k", {"pattern": "strided:8192"}),
+        ("rw=read:2k bs=4k", {"pattern": "strided:6144", "alignment_bytes": 2048}),
+        ("rw=write writefua=1", {"fua": True}),
+        ("rw=randread nrfiles=4", {"pattern": "permuted", "span_bytes": 64 * MIB}),
+        ("rw=read nrfiles=4 file_service_type=sequential", {"span_bytes": 64 * MIB}),
+        ("rw=write time_based", {"bytes_per_worker": 64 * MIB}),
+        ("rw=write verify=md5 do_verify=0", {"bytes_per_worker": 64 * MIB}),
+        ("rw=write do_verify=1 verify_fatal=1", {"bytes_per_worker": 64 * MIB}),
         ("rw=read:-8k", {"pattern": f"strided:{64 * MIB - 4096}"}),
         ("rw=randread:8", {"pattern": "runs:8"}),
         ("rw=randread percentage_random=30", {"pattern": "partly-random:0.3"}),
@@ -198,6 +206,44 @@ def test_the_engine_decides_the_depth_as_in_fio(tmp_path: Path) -> None:
     assert "iodepth=16 of the engine psync is 1" in test.parameters["read as"]
 
 
+@pytest.mark.parametrize(
+    ("engine", "depth"),
+    [
+        ("windowsaio", 16),
+        ("spdk_bdev\nspdk_json_conf=./bdev.json", 16),
+        ("external:/opt/spdk/build/fio/spdk_nvme.so", None),
+        ("external:/usr/lib/spdk_bdev.so", 16),
+        ("rbd\npool=p\nrbdname=disk", 16),
+        ("libpmem", 1),
+    ],
+)
+def test_engines_of_other_storage_say_how_deep(
+    tmp_path: Path, engine: str, depth: int | None
+) -> None:
+    text = f"[a]\nsize=8m\niodepth=16\nioengine={engine}\n"
+    if depth is None:
+        assert "is refused" in _refused(tmp_path, text)
+    else:
+        [measured] = _measured(tmp_path, text)
+        assert measured.stream.queue_depth_per_worker == depth
+
+
+def test_what_only_names_files_needs_no_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NOWHERE", raising=False)
+    [measured] = _measured(
+        tmp_path, "[a]\ndirectory=${NOWHERE}\nfilename=${NOWHERE}/t\nsize=2m\nrw=write\n"
+    )
+    assert measured.stream.span_bytes == 2 * MIB
+
+
+def test_words_for_the_machine_are_calculated_with(tmp_path: Path) -> None:
+    page = os.sysconf("SC_PAGE_SIZE")
+    [measured] = _measured(tmp_path, "[a]\nrw=write\nbs=2*$pagesize\nsize=$pagesize*(96+3-3)/3\n")
+    assert (measured.stream.block_bytes, measured.stream.span_bytes) == (2 * page, 32 * page)
+
+
 def test_what_has_no_meaning_is_named(tmp_path: Path) -> None:
     test = _planned(tmp_path, "[a]\nsize=8m\ndirect=1\ngroup_reporting\nthread\n")
     assert test.parameters["passed over"] == "direct=1, group_reporting=1, thread=1"
@@ -223,17 +269,22 @@ def test_variables_and_included_files_are_read(
         ("verify=crc32c", "use fourcorners verify"),
         ("replay_scale=2", "trace fold"),
         ("exec_prerun=rm", "no command is started"),
-        ("ioengine=rbd", "ioengine=rbd is refused"),
+        ("ioengine=net", "ioengine=net is refused"),
+        ("ioengine=http\nhttp_host=x", "ioengine=http is refused"),
+        ("readfua=1", "reads with FUA"),
+        ("fdp=1", "which data belong together"),
+        ("write_mode=zeroes", "are not issued"),
         ("iodeph=4", "did you mean iodepth?"),
         ("bs=4q", '"4q" is no number'),
         ("bs=1000", "multiple of 512"),
         ("runtime=soon", "no time"),
-        ("time_based", "time_based needs a runtime"),
         ("rw=randread\nrandom_distribution=zipf:1.1:0.5", "a center"),
         ("rw=randread\nrandom_distribution=zoned:90/50", "make 100 %"),
         ("rw=randrw\nrate=1m,", "refused in a mixed job"),
         ("rate=1m\nthinktime=5", "a rate excludes"),
-        ("nrfiles=4", "one area of the target"),
+        ("nrfiles=4", "nrfiles=4 is refused"),
+        ("rw=randread\nnrfiles=4\nfilesize=1m", "nrfiles=4 is refused"),
+        ("bs=$ncpus*(", "cannot be calculated"),
         ("flow=1", "do not wait for one another"),
         ("zonemode=zbd", "use strided or none"),
         ("wait_for=b", "right before this one"),

@@ -1,5 +1,6 @@
 """One job of fio's: its options as the keys of a suite file's streams."""
 
+import math
 from functools import cached_property
 from typing import Any
 
@@ -24,12 +25,9 @@ class FioJob(ToldOptions):
     def depth(self) -> int:
         """Outstanding I/Os of each clone."""
         told = max(self.of("iodepth", whole, 1), 1)
-        engine = self.told.get("ioengine", "psync").partition(":")[0]
-        if engine not in options.ENGINES:
-            raise self.error(f"ioengine={engine} is refused: it does no I/O on files and devices")
-        if engine not in options.SYNCHRONOUS_ENGINES or told == 1:
+        if self.engine not in options.SYNCHRONOUS_ENGINES or told == 1:
             return told
-        self.read_as.append(f"iodepth={told} of the engine {engine} is 1, as it is in fio")
+        self.read_as.append(f"iodepth={told} of the engine {self.engine} is 1, as it is in fio")
         return 1
 
     @property
@@ -48,8 +46,17 @@ class FioJob(ToldOptions):
     @cached_property
     def size(self) -> Extent | None:
         """The length of its area; ``None`` reaches to the end of the target."""
-        size = self.extent_of("size")
-        return self.extent_of("filesize") if size is None else size
+        files = max(self.of("nrfiles", whole, 1), 1)
+        size, of_file = self.extent_of("size"), self.extent_of("filesize")
+        if files > 1:
+            in_turn = self.told.get("file_service_type", "roundrobin").partition(":")[0]
+            if not (self.is_random or in_turn == "sequential") or of_file is not None:
+                raise self.error(
+                    f"nrfiles={files} is refused for requests that go through several files in "
+                    "turn, and beside filesize: write a job for each file"
+                )
+            self.read_as.append(f"nrfiles={files}: the files are one area, one behind the other")
+        return of_file if size is None else size
 
     @cached_property
     def offset(self) -> Extent:
@@ -84,9 +91,9 @@ class FioJob(ToldOptions):
         if ios:
             found["ios-per-worker"] = ios
         if self.of("time_based", switch, False):
-            if self.runtime_s is None:
-                raise self.error("time_based needs a runtime")
-            return found
+            if self.runtime_s is not None:
+                return found
+            self.read_as.append("time_based without a runtime says nothing, as in fio")
         volume = self.extent_of("io_size")
         found["amount-per-worker"] = "everything" if volume is None else text_of(volume)
         loops = self.of("loops", whole, 1)
@@ -149,7 +156,7 @@ class FioJob(ToldOptions):
         found: dict[str, Any] = {"flush-every": min(every)} if every else {}
         if len(every) > 1:
             self.read_as.append("fsync and fdatasync are one flush, after the fewer writes")
-        if self.told.get("sync", "0") not in ("0", "none"):
+        if self.told.get("sync", "0") not in ("0", "none") or self.of("writefua", switch, False):
             found["fua"] = True
         return found
 
@@ -189,6 +196,9 @@ class FioJob(ToldOptions):
             common["alignment"] = (
                 f"{self.of('ba', lambda text: amount(text, self.power_base), 0)} B"
             )
+        kind, _, stride = common["pattern"].partition(":")
+        if kind == "strided" and (block := self.sizes.only):
+            common["alignment"] = f"{math.gcd(block, amount(stride))} B"
         content = self._content()
         writes = self._flushes() | ({"content": content} if content else {})
         reads_rate, writes_rate = self._rates()

@@ -1,6 +1,7 @@
 """fio's job files as text: sections and their options, as fio's parser reads them ("fio HOWTO",
 section Job file format)."""
 
+import ast
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -9,12 +10,14 @@ from pathlib import Path
 
 from fourcorners.errors import UserError
 from fourcorners.input_files import text_of
+from fourcorners.suites.fio.options import PASSED_OVER
 from fourcorners.units import shortened
 
 INCLUDES_MAX = 16
 """How deep a file may include others: fio's own limit."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_CALCULATION = re.compile(r"[\d\s()*/+-]{1,100}")
 _WORDS = re.compile(r"\$(pagesize|mb_memory|ncpus)\b")
 
 
@@ -67,7 +70,8 @@ def _sections(lines: list[_Line]) -> list[FioSection]:
         if own is None:
             raise UserError(f"{where}: options stand before the first [section]")
         key, sign, value = text.partition("=")
-        own[_name(key)] = _expanded(value.strip(), where) if sign else "1"
+        name = _name(key)
+        own[name] = _expanded(value.strip(), where, name) if sign else "1"
     if not found:
         raise UserError(
             f"{lines[0][0] if lines else 'the job file'}: there is no job: write one as [name]"
@@ -80,11 +84,14 @@ def _name(key: str) -> str:
     return ALIASES.get(name, name)
 
 
-def _expanded(value: str, where: str) -> str:
-    """The value with variables of the environment, and fio's words for the machine."""
+def _expanded(value: str, where: str, name: str) -> str:
+    """The value with variables of the environment, and fio's words for the machine, with which it
+    may calculate. What only names files needs no variable."""
 
     def variable(match: re.Match[str]) -> str:
         if match[1] not in os.environ:
+            if name == "filename" or name in PASSED_OVER:
+                return match[0]
             raise UserError(f"{where}: ${{{match[1]}}} is not set: set it in the environment")
         return os.environ[match[1]]
 
@@ -94,7 +101,35 @@ def _expanded(value: str, where: str) -> str:
         values = {"pagesize": page, "mb_memory": memory, "ncpus": os.cpu_count() or 1}
         return str(values[match[1]])
 
-    return _WORDS.sub(word, _VARIABLE.sub(variable, value))
+    told = _VARIABLE.sub(variable, value)
+    if not _WORDS.search(told):
+        return told
+    numbers = _WORDS.sub(word, told)
+    return _calculated(numbers, where) if _CALCULATION.fullmatch(numbers) else numbers
+
+
+def _calculated(text: str, where: str) -> str:
+    """What ``bc``, which fio asks, makes of whole numbers."""
+    try:
+        tree = ast.parse(text.replace("/", "//"), mode="eval")
+        return str(int(_value(tree.body)))
+    except (SyntaxError, ArithmeticError, ValueError, RecursionError):
+        raise UserError(f'{where}: "{shortened(text)}" cannot be calculated') from None
+
+
+def _value(node: ast.expr) -> int:
+    match node:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _value(left) + _value(right)
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            return _value(left) - _value(right)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return _value(left) * _value(right)
+        case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
+            return _value(left) // _value(right)
+    raise ValueError
 
 
 ALIASES = {
@@ -120,5 +155,15 @@ ALIASES = {
     "threads": "thread",
     "fill_fs": "fill_device",
     "invalidate_cache": "invalidate",
+    "fileoffset": "offset",
+    "ratecycle": "rate_cycle",
+    "disable_bw": "disable_bw_measurement",
+    "log_max_value": "log_window_value",
+    "log_unix_epoch": "log_alternate_epoch",
+    "mem_align": "iomem_align",
+    "ss_interval": "steadystate_check_interval",
+    "data_placement": "dataplacement",
+    "fdp_pli_select": "plid_select",
+    "fdp_pli": "plids",
 }
 """Other names that fio knows options by."""

@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import PurePath
 from typing import TypeVar
 
 from fourcorners.errors import UserError
@@ -36,14 +37,19 @@ class ToldOptions:
 
     def __post_init__(self) -> None:
         """Refuses what cannot be honoured."""
+        if self.engine not in options.ENGINES:
+            raise self.error(
+                f"ioengine={self.engine} is refused: it does no reads and writes of a block device"
+            )
         for key, text in self.told.items():
-            if key in options.REFUSED and text not in ("0", "none", "false"):
-                if key == "nrfiles" and text == "1":
+            if key in options.REFUSED and text not in options.HARMLESS:
+                if key.startswith("verify") and self.told.get("do_verify") == "0":
+                    self.read_as.append(f"{key}={text} with do_verify=0 reads nothing back")
                     continue
                 raise self.error(f"{key}={text} is refused: {options.REFUSED[key]}")
             if key not in (*options.RUN, *options.PASSED_OVER, *options.REFUSED):
                 known = [*options.RUN, *options.PASSED_OVER]
-                near = difflib.get_close_matches(key, known, n=1)
+                near = difflib.get_close_matches(key, known, n=1, cutoff=0.75)
                 hint = f"did you mean {near[0]}?" if near else "leave it out, or use another job"
                 raise self.error(
                     f'no option of fio\'s named "{shortened(key)}" is known here: {hint}'
@@ -53,6 +59,12 @@ class ToldOptions:
     def told(self) -> Mapping[str, str]:
         """The options as text."""
         return self.section.options
+
+    @property
+    def engine(self) -> str:
+        """fio's ``ioengine``; of one that is a file of its own, the name of that file."""
+        kind, _, file = self.told.get("ioengine", "psync").partition(":")
+        return PurePath(file).name.removesuffix(".so") if kind == "external" else kind
 
     @property
     def passed_over(self) -> list[str]:
