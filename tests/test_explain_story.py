@@ -3,6 +3,8 @@
 from fourcorners.analysis.internals.method import explanation
 from fourcorners.finding import PRESENCE, Finding
 
+_STILL = "Nothing in this drive moves: it is flash, or memory, or a volume behind a network."
+
 
 def _found(name: str, value: float, unit: str = "1", **detail: object) -> Finding:
     return Finding(name, name, "measured", "", value=value, unit=unit, detail=detail)
@@ -43,7 +45,7 @@ def test_a_drive_that_was_only_read_is_told_by_what_does_not_move() -> None:
     still = _found("rotation_rpm", 0.0, "1/min")
     bare = explanation.tell([still])
     flash = explanation.tell([still, _found("dies", 32.0), _found("channels", 16.0)])
-    assert bare.text == "Nothing in this drive moves: it is flash, or memory."
+    assert bare.text == _STILL
     assert flash.detail["kind"] == "solid-state"
     assert "32 dies on 16 channels work at the same time." in flash.text
 
@@ -63,8 +65,11 @@ def test_small_writes_tell_how_a_drive_maps() -> None:
 def test_a_memory_or_a_volume_is_no_flash() -> None:
     """They rewrite no block either."""
     pages = _found("log_blocks", 0.0, PRESENCE, rewrites=False, read_s=5e-4)
+    credits = _found("slc_cache_bytes", 2e9, "B")
+    told = explanation.tell([pages, _found("rotation_rpm", 0.0, "1/min"), credits])
+    assert told.detail["kind"] == "solid-state"
     told = explanation.tell([pages, _found("rotation_rpm", 0.0, "1/min")])
-    assert told.text == "Nothing in this drive moves: it is flash, or memory."
+    assert told.text == _STILL
 
 
 def test_what_does_not_fit_is_counted_apart() -> None:

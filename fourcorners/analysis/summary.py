@@ -9,9 +9,12 @@ latency of a lone one where it was measured, else time per I/O):
 4. ``block-mapped``: a write costs 5 ms or more, at every queue depth, and as much as 20 reads,
    from the first on or once the consistency test has met its cliff: time that only the rewriting of
    much more than was written explains.
-5. ``page-mapped``: the consistency test met a cliff, which is spare area running out, and went on
-   for twice as long as the drive ever stood still: a single stall shows neither.
-6. ``solid-state``: none of these signs.
+5. ``unknown``: a read costs more than flash needs, so that a controller or a network takes most of
+   it: a volume that runs out of credits has a cliff like that of the next rule.
+6. ``page-mapped``: the consistency test met a cliff, which is spare area running out, and went on
+   for twice as long as the drive ever stood still: a single stall shows neither. Only writes that
+   are quicker than merges of log blocks show it.
+7. ``solid-state``: none of these signs, or slower writes.
 
 A rule says what the data look like, not what is inside: an array or a cache in front of a disk can
 pass for something else. Strengths, weaknesses and advice: :mod:`fourcorners.analysis.advice`.
@@ -22,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fourcorners.analysis.advice import REWRITE_MIN_S, advise
+from fourcorners.analysis.internals.view import FLASH_READ_MAX_S
 from fourcorners.analysis.remark import Sentence, joined, sentences_detail
 from fourcorners.analysis.source import RunData, measured
 from fourcorners.analysis.traits import Traits, gather
@@ -35,6 +39,12 @@ DISK_READ_MIN_S = 3e-3
 REWRITE_READ_RATIO_MIN = 20
 REORDERING_GAIN_MIN = 1.3
 CACHED_WRITE_SHARE_MAX = 0.8
+
+MERGED_MIN_S = 0.45e-3
+"""The least time of a small random write of which each has a log block merged: a merge copies a
+block of at least 64 pages, each read in 25 us and programmed in 0.2 ms, and at most 32 planes do so
+side by side. A drive that is slower may collect garbage or merge log blocks."""
+
 _TESTS = ("four-corners", "queue-depth", "transfer-size", "consistency")
 
 
@@ -99,20 +109,24 @@ def classify(traits: Traits) -> tuple[str, Said]:
             "kind.rewrites", read=read, write_s=write_s, reads=write_s / read_s, block=block
         )
     written = traits.consistency.get("bytes_until_cliff")
+    if read_s > FLASH_READ_MAX_S:
+        return "unknown", say("kind.far", read=read)
     if traits.cliff_shows_mapping and rewrites(lasting_s):
         return "block-mapped", say(
             "kind.rewrites_later", read=read, write_s=lasting_s, written=written
         )
     if traits.settled_iops and traits.cliff_shows_mapping:
         last = traits.settled_seconds
-        return "page-mapped", say(
-            "kind.page_mapped",
-            read=read,
-            fresh=traits.consistency["fresh_iops"],
-            settled=traits.settled_iops,
-            of=say("kind.all_later") if last is None else say("kind.last_seconds", seconds=last),
-            written=written,
-        )
+        told = {
+            "read": read,
+            "fresh": traits.consistency["fresh_iops"],
+            "settled": traits.settled_iops,
+            "of": say("kind.all_later") if last is None else say("kind.last_seconds", seconds=last),
+            "written": written,
+        }
+        if traits.settled_iops * MERGED_MIN_S < 1:
+            return "solid-state", say("kind.collects_or_merges", **told)
+        return "page-mapped", say("kind.page_mapped", **told)
     write = [] if write_s is None else [say("kind.write_cost", seconds=write_s)]
     return "solid-state", say("kind.solid_state", read=read, write=write)
 

@@ -13,6 +13,7 @@ from fourcorners import sentences
 from fourcorners.analysis.internals.answer import Answer, inapplicable, unknown
 from fourcorners.analysis.internals.assumptions import UNTESTED, Assumption
 from fourcorners.analysis.internals.catalog import CATALOG, Asked, Of, ValueKind
+from fourcorners.analysis.internals.disk import mechanics
 from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.method.contradictions import withdrawn
 from fourcorners.analysis.internals.view import View, ids
@@ -74,7 +75,7 @@ class Resolver:
     def _without_flash(self) -> Answer | None:
         """The answer to what only flash has, of a drive whose reads take as long as a disk's;
         ``None`` for others. A host or a network that is slow makes reads as long: a disk turns."""
-        if not self.view.is_disk:
+        if not self.view.is_disk and not self.view.once(mechanics.long_reads):
             return None
         rotation = self._answer("rotation_rpm")
         if rotation is None or rotation.value:

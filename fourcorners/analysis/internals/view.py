@@ -18,6 +18,11 @@ ARM_READ_S = 1.5e-3
 """A drive whose random reads take longer than this, even within a small part of it, has an arm. The
 bound is physical: flash needs a tenth, and the fastest disks need 2 ms for half a turn alone."""
 
+FLASH_READ_MAX_S = 0.36e-3
+"""A small read of flash takes no longer. The bound is physical: the slowest arrays that are sold
+(four bits per cell) take 0.2 ms, and the slowest channels, of 25 MB/s, 0.16 ms for 4 KiB. What
+takes longer waits for something else as well, such as a slow controller or a network."""
+
 
 class PointAxis(StrEnum):
     """The axes on which the points of a probe differ, with their names in a manifest."""
@@ -83,6 +88,30 @@ class View:
         sentinels = self.once(SENTINELS.picked)
         seconds = [1 / m.iops for m in sentinels]
         return bool(seconds) and moves_an_arm(float(np.quantile(seconds, 0.25)))
+
+
+_SMALL_READS = (
+    ("probe-seeks", PointAxis.DISTANCE, PointAxis.STRIDE),
+    ("probe-depth", PointAxis.OF),
+    ("probe-trim", PointAxis.SENTINEL),
+    ("probe-flush", PointAxis.SENTINEL),
+)
+"""The probes that read small pieces, and the axes of their points that are something else."""
+
+
+def latency_floor_s(view: View) -> float | None:
+    """The time of the quickest kind of small read, where that is longer than flash takes and
+    shorter than an arm: most of it is then spent on the way to the medium, and reads from a memory
+    behind that way take as long as those of the medium. ``None`` for other drives."""
+    medians = [
+        m.latency_percentile_s(50) or 1 / m.iops
+        for test, *without in _SMALL_READS
+        for m in pick(test, "read", without=tuple(without))(view)
+    ]
+    quickest_s = min(medians, default=0.0)
+    if view.is_disk or moves_an_arm(quickest_s) or quickest_s <= FLASH_READ_MAX_S:
+        return None
+    return quickest_s
 
 
 def moves_an_arm(read_s: float) -> bool:

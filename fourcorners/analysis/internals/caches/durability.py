@@ -20,7 +20,7 @@ from fourcorners.analysis.internals.answer import Answer, about, known, unknown,
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.usual import usual_latencies, usual_s
-from fourcorners.analysis.internals.view import PointAxis, View, ids, pick
+from fourcorners.analysis.internals.view import PointAxis, View, ids, latency_floor_s, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import Said, say
@@ -142,6 +142,9 @@ def _told(view: View, which: int) -> Answer | None:
     if yes[0] is False and max(map(max, times.values())) < _MEDIUM_LEAST * usual["read"]:
         shown = say("durability.times_cached", times=_times(usual), cached=usual["just read"])
         yes, said = [None, None], say("durability.kept", shown=shown)
+    floor_s = view.once(latency_floor_s)
+    if yes[0] is False and floor_s is not None:
+        yes, said = [None, None], say("durability.far", shown=_times(usual), floor=floor_s)
     detail = _detail(view, usual) | {"waits_for_nothing": said.code == "durability.kept"}
     answer = yes_or_no(yes[which], said, detail=detail)
     # That FUA takes longer shows that it is carried out; that writes wait needs no flush.

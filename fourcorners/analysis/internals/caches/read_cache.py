@@ -21,11 +21,12 @@ import numpy as np
 from fourcorners.analysis.internals.answer import Answer, inapplicable, known, unknown, yes_or_no
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import durability
+from fourcorners.analysis.internals.disk import mechanics
 from fourcorners.analysis.internals.disk.mechanics import NEAR
 from fourcorners.analysis.internals.flash.trim_granularity import READS as TRIMMED
 from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.usual import usual_s
-from fourcorners.analysis.internals.view import PointAxis, View, by, ids, pick
+from fourcorners.analysis.internals.view import PointAxis, View, by, ids, latency_floor_s, pick
 from fourcorners.analysis.source import Measured
 from fourcorners.recording import OperationRecording
 from fourcorners.sentences import say
@@ -174,6 +175,8 @@ def reads_ahead(view: View) -> Answer | None:
     alone = view.once(_alone)
     if alone is None:
         return None
+    if hidden := view.once(_hidden):
+        return hidden
     gain = alone.random_s / alone.sequential_s
     detail: dict[str, Any] = {"gain": gain, "goodness": {"gain": gain}}
     about: dict[str, Any] = {"detail": detail, "evidence": ids([alone.random, alone.sequential])}
@@ -218,6 +221,17 @@ def reads_ahead(view: View) -> Answer | None:
     return yes_or_no(False, say("beside"), **about).checked(alike, None)
 
 
+def _hidden(view: View) -> Answer | None:
+    """The answer where reads do not show what memory does: the way to the drive takes longer than
+    its flash, or a memory in front of an arm keeps what was read."""
+    floor_s = view.once(latency_floor_s)
+    if floor_s is not None:
+        return unknown(say("read_ahead.far", floor=floor_s))
+    if NEAR(view) and (found := view.once(mechanics.still)) and found.verdict != "not applicable":
+        return unknown(say("read_ahead.kept"), evidence=found.evidence)
+    return None
+
+
 def streams(view: View) -> Answer | None:
     """Finds how many sequences the drive reads ahead of at a time: the largest number with which
     every sequence finds its next read in memory."""
@@ -226,6 +240,8 @@ def streams(view: View) -> Answer | None:
         return None
     if ahead.value == 0:
         return inapplicable(say("not_ahead"))
+    if ahead.value is None and "in_memory" not in ahead.detail:
+        return replace(ahead, checks=())
     if ahead.value is None:
         share = ahead.detail["in_memory"]
         return unknown(say("read_ahead.maybe_beside", in_memory=share))
@@ -338,6 +354,8 @@ def reach(view: View) -> Answer | None:
         return None
     if ahead.value == 0:
         return inapplicable(say("not_ahead"), evidence=ahead.evidence)
+    if ahead.value is None:
+        return replace(ahead, checks=())
     if not view.is_disk:
         return unknown(say("of_flash"), evidence=ahead.evidence)
     paused = by(PAUSED(view), PointAxis.DISTANCE)
@@ -369,6 +387,8 @@ def cache(view: View) -> Answer | None:
     alone = view.once(_alone)
     if alone is None:
         return None
+    if hidden := view.once(_hidden):
+        return hidden
     if view.is_disk:
         return _segments(view)
     again = view.once(_again)

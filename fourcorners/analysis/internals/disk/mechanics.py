@@ -35,7 +35,7 @@ from fourcorners.analysis.internals.disk import zones
 from fourcorners.analysis.internals.thresholds import UNSURE, points_min
 from fourcorners.analysis.internals.view import PointAxis, View, ids, moves_an_arm, pick
 from fourcorners.analysis.intervals import two_sided_t
-from fourcorners.analysis.source import capacity_bytes
+from fourcorners.analysis.source import Measured, capacity_bytes
 from fourcorners.finding import UNDER_LOAD
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
@@ -97,16 +97,43 @@ _OVERLAPS = 2
 _PLACES = 500
 """So many places represent the whole disk."""
 
+_ELSEWHERE = (
+    pick("probe-depth", "read", without=(PointAxis.SENTINEL, PointAxis.OF), pattern="random"),
+    pick("probe-caches", "read", without=(PointAxis.SENTINEL, PointAxis.REGION), pattern="random"),
+    pick("probe-sizes", "read", without=(PointAxis.SENTINEL,)),
+)
+"""Random reads of other probes, over more of the drive; of each the first, smallest ones count."""
+
+_PROBES_MIN = 2
+"""So many of these probes must agree: load can make the reads of one as long."""
+
 _DISTANCES_MIN = points_min(parameters=2)
 _BENT_MIN = points_min(parameters=4)
 
 
+def long_reads(view: View) -> list[Measured]:
+    """Single random reads over much of the drive that take as long as an arm needs, of several
+    probes; empty where they do not. Reads within a small region may come from a memory in front of
+    the arm, as of a disk that keeps what was read in flash."""
+    single = [
+        min(alone, key=lambda m: m.block_bytes or 0)
+        for which in _ELSEWHERE
+        if (alone := [m for m in which(view) if (m.queue_depth or 1) == 1])
+    ]
+    long = [m for m in single if moves_an_arm(m.latency_percentile_s(50) or 0.0)]
+    return long if len(long) >= _PROBES_MIN else []
+
+
 def still(view: View) -> Answer | None:
-    """The answer that nothing moves, from reads within a small region; ``None`` where an arm
-    moves."""
+    """The answer that nothing moves, or that this does not show, from reads within a small region;
+    ``None`` where an arm moves."""
     [near, *_] = NEAR(view)
     if moves_an_arm(1 / near.iops):
         return None
+    if far := view.once(long_reads):
+        elsewhere_s = float(np.median([m.latency_percentile_s(50) or 0.0 for m in far]))
+        said = say("rotation_rpm.behind_memory", near=1 / near.iops, elsewhere=elsewhere_s)
+        return unknown(said, evidence=ids([near, *far]))
     return inapplicable(say("any.no_arm"), detail={UNDER_LOAD: True}, evidence=[near.recording])
 
 
@@ -114,7 +141,9 @@ def rotation(view: View) -> Answer:
     """Finds the speed of rotation. It is zero for a drive without an arm, even under other load."""
     [near, *_] = NEAR(view)
     read_s = 1 / near.iops
-    if view.once(still):
+    if (none := view.once(still)) and none.verdict != "not applicable":
+        return none
+    if none:
         goodness = {"read_in_shortest_half_turns": max(SPEEDS_RPM) / 30 * read_s}
         detail = {"goodness": goodness, UNDER_LOAD: True}
         answer = known(0.0, say("still", read_s=read_s), detail=detail)

@@ -1,0 +1,100 @@
+"""Devices of unusual design: what hides a medium is not taken for it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from analysis_fixture import FakeRun, named
+from explain_fixture import view_of
+
+from fourcorners.analysis import find
+from fourcorners.analysis.internals.caches import durability, read_cache
+from fourcorners.analysis.internals.disk import mechanics
+from fourcorners.analysis.internals.resolver import Resolver
+
+
+def _flushed(read_s: float) -> FakeRun:
+    """Writes that take half as long again as all kinds of reads, with and without FUA."""
+    run = FakeRun()
+    write_s = 1.5 * read_s
+    for kind, operation, seconds in (
+        ("plain", "write", write_s),
+        ("forced", "write", write_s),
+        ("read", "read", read_s),
+        ("just written", "read", read_s),
+        ("just read", "read", read_s),
+        ("flushed", "flush", write_s),
+    ):
+        for which in (1, 2):
+            id = f"probe-flush/{kind}/{which}"
+            run.add(id, operation, iops=1 / seconds, latency_mean_s=seconds, kind=kind)
+    return run
+
+
+@pytest.mark.parametrize(("read_s", "volatile"), [(0.1e-3, 0), (0.6e-3, None)])
+def test_a_long_way_to_the_drive_hides_whether_writes_wait_for_the_medium(
+    read_s: float, volatile: float | None
+) -> None:
+    for ask in (durability.is_volatile, durability.is_protected):
+        found = ask(view_of(_flushed(read_s)))
+        assert found is not None
+        assert found.value == volatile
+
+
+@pytest.mark.parametrize(("read_s", "there"), [(0.1e-3, 0), (0.6e-3, None)])
+def test_a_long_way_to_the_drive_hides_its_memory(read_s: float, there: float | None) -> None:
+    run = _flushed(read_s)
+    for name in ("sequential", "random"):
+        about: dict[str, Any] = {"pattern": name, "block_bytes": 4096, "latency_mean_s": read_s}
+        run.add(f"probe-caches/{name}", "read", iops=1 / read_s, **about)
+    about = {"region_bytes": 2**20, "wanted_ios": 1, "latency_mean_s": read_s}
+    run.add("probe-caches/region/1", "read", iops=1 / read_s, **about)
+    view = view_of(run)
+    ahead, cache = read_cache.reads_ahead(view), read_cache.cache(view)
+    assert ahead is not None
+    assert cache is not None
+    assert (ahead.value, cache.value) == (there, there)
+    streams = read_cache.streams(view_of(run, read_ahead=ahead))
+    assert streams is not None
+    assert streams.verdict == ("not identifiable" if there is None else "not applicable")
+
+
+@pytest.mark.parametrize(("elsewhere_s", "rpm"), [(0.2e-3, 0), (8e-3, None)])
+def test_a_memory_in_front_of_an_arm_does_not_show_that_nothing_turns(
+    elsewhere_s: float, rpm: float | None
+) -> None:
+    """A disk that keeps in flash what was read twice answers small regions from there."""
+    run = FakeRun()
+    run.add("probe-seeks/near", "read", iops=5000.0, latency_mean_s=0.2e-3)
+    for probe in ("probe-depth/random/1", "probe-caches/random"):
+        about: dict[str, Any] = {
+            "pattern": "random",
+            "block_bytes": 4096,
+            "latency_mean_s": elsewhere_s,
+        }
+        run.add(probe, "read", iops=1 / elsewhere_s, queue_depth=1, **about)
+    assert mechanics.rotation(view_of(run)).value == rpm
+    assert mechanics.seek_mean(view_of(run)).value is None
+    for size in (4096, 8192):
+        run.add(f"probe-conflicts/window/{size}", "read", iops=100.0, window_bytes=size)
+    stripe = Resolver(run).finding("stripe_bytes")
+    assert stripe is not None
+    assert (stripe.said is not None and stripe.said.code == "any.slow") == (rpm is None)
+
+
+def _slowing_down(read_s: float, settled_iops: float) -> FakeRun:
+    run = FakeRun(capacity_bytes=16 * 10**9)
+    run.add_queue_depths("read", {1: 1 / read_s, 31: 3000.0})
+    run.add_consistency(np.where(np.arange(600) < 30, 20_000.0, settled_iops))
+    return run
+
+
+@pytest.mark.parametrize(
+    ("read_s", "settled_iops", "kind"),
+    [(0.1e-3, 2500.0, "page-mapped"), (0.1e-3, 300.0, "solid-state"), (0.6e-3, 300.0, "unknown")],
+)
+def test_garbage_collection_is_told_from_merges_and_from_credits_that_end(
+    read_s: float, settled_iops: float, kind: str
+) -> None:
+    summary = named(find(_slowing_down(read_s, settled_iops)), "summary")
+    assert summary.detail["kind"] == kind
