@@ -111,6 +111,23 @@ def test_a_busy_disk_need_not_read_ahead(iops: float, streams: int | None) -> No
     assert found.value == streams
 
 
+@pytest.mark.parametrize(("kept", "streams"), [(79, None), (43, 9)])
+def test_a_sequence_too_many_takes_the_segments_of_others(kept: int, streams: int | None) -> None:
+    """Where most reads are in memory still, the arm had no time for some."""
+    run = FakeRun()
+    run.add("probe-caches/sentinel/1", "read", iops=180, sentinel=1)
+    for name, rate in (("sequential", 12_000), ("random", 180)):
+        run.add(f"probe-caches/{name}", "read", iops=rate, pattern=name, block_bytes=4096)
+    times = np.array([80e3, 6e6])
+    for count, in_memory in ((8, 84), (9, 84), (10, kept), (16, 0)):
+        run.add(f"probe-caches/streams/{count}", "read", iops=40, sequences=count)
+        share = np.array([in_memory, 100 - in_memory])
+        run.histograms[f"probe-caches/streams/{count}", "read"] = (times, times, share)
+    found = read_cache.streams(view_of(run, read_ahead=1.0))
+    assert found is not None
+    assert found.value == streams
+
+
 @pytest.mark.parametrize(
     ("quick_s", "is_ahead"),
     [(170e-6, 1), (3.3e-3, 0), pytest.param(0.6e-3, 0, id="at a good moment of each turn")],

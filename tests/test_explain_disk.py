@@ -338,6 +338,22 @@ def test_the_shortest_seek_is_what_a_queue_leaves_of_the_curve() -> None:
         assert mechanics.seek_base(view).value is None
 
 
+def test_near_addresses_on_other_cylinders_make_the_shortest_seek_less_sure() -> None:
+    """As where tracks follow each other on one surface, and then on the next one."""
+    run, capacity = FakeRun(capacity_bytes=10**11), 10**11
+    for place in range(17):
+        run.add(f"probe-positions/at/{place}", "read", iops=400, offset_bytes=place * capacity / 17)
+    for share in (1.0, 0.85, 0.65, 0.45, 0.3, 0.2, 0.13, 0.07, 0.03, 0.01, 0.002):
+        moved_s = 0.25e-3 if share < 0.02 else 0.0
+        at_s = 30 / 7200 + 4096 / (400 * 4096) + 1.5e-3 + 12e-3 * share**0.5 - moved_s
+        where: dict[str, Any] = {"distance_bytes": int(share * capacity), "block_bytes": 4096}
+        run.add(f"probe-seeks/apart/{share}", "read", iops=1 / at_s, elapsed_s=1e4 * at_s, **where)
+    run.add("probe-seeks/near", "read", iops=100)
+    found = mechanics.seek_base(view_of(run, rotation_rpm=7200, command_queue_depth=32))
+    assert found.interval is not None
+    assert found.interval[0] < 1.499e-3 < found.interval[1]
+
+
 def test_cylinders_are_fewer_where_the_rate_is_higher() -> None:
     offset, rate = np.linspace(0, 1000, 50), np.linspace(200, 100, 50)
     [half] = mechanics.strokes(np.array([500.0]), 1000.0, offset, rate)

@@ -80,7 +80,8 @@ DOUBT = say("any.most_disturbed", disturbed=3, watched=4)
             ),
             "This looks like a mechanical disk: a random read costs 480 µs, and queueing makes"
             " reads 2.26 times as fast at queue depth 31, as reordering does; a random write "
-            "costs only 7.00 ms, as it does behind a write cache that reorders.",
+            "costs only 7.00 ms, as it does behind a write cache or where writes are collected "
+            "in one place.",
         ),
         (
             say(

@@ -81,6 +81,11 @@ _CLEAR_DROP = 0.5
 """Beyond its reach, a disk has at most this share of what it has in memory within, the middle
 between all and none. Where more is in memory, other load delayed some of the dozen reads within."""
 
+_EVICTED = 2 / 3
+"""With one sequence more than a disk has segments, at most this share of what was in memory before
+still is: each of them loses its segment to another in turn. The last segments of 16 keep a half.
+Where more is left, the arm has no time to read ahead of all of them."""
+
 _AGAIN_GAIN = 1.3
 """From this ratio on, of the time of a random read to that of a read of a region read three times,
 two of three passes came from memory. The ratio would be 3 if memory took no time."""
@@ -262,6 +267,8 @@ def streams(view: View) -> Answer | None:
     shown = hit.get(last, 1.0)
     if view.is_disk and side[missed].iops * alone.random_s > _BUSY:
         return unknown(say("busy", last=last, missed=missed), detail=detail)
+    if view.is_disk and hit[missed] > _EVICTED * shown:
+        return unknown(say("not_all", last=last, missed=missed), detail=detail)
     if missed > last + 1 or (view.once(pace.scatter) and hit[missed] > _CLEAR_DROP * shown):
         return unknown(say("not_all", last=last, missed=missed), detail=detail)
     said = say("one" if last == 1 else "several", missed=missed, share=hit[missed])

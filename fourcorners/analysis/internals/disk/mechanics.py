@@ -82,6 +82,10 @@ _UNEVEN_MAX = 0.05
 quarters. Chance gives 2000 reads 0.025. Times that scatter normally are off by 0.07, those of a
 queue by 0.28: of these the width is that of no turn, though it may be near one's."""
 
+_NEAREST = 2
+"""The shortest seek must not depend on so many of the nearest distances: they are those below 1.5 %
+of the drive, within one zone of any disk."""
+
 _RESIDUAL_MAX = 0.1
 """Above this scatter about the curve, in strokes, the curve does not hold."""
 
@@ -291,14 +295,20 @@ class _Seeks:
     possible: Sequence[_Curve]
     capacity_bytes: int
     detail: dict[str, Any]
+    farther: Sequence[_Curve]
+    """The best curves without the nearest distances. Tracks that lie side by side on one surface
+    for some cylinders, and then on the next one, put such addresses on other cylinders than their
+    distance says."""
     falls: bool
     """Whether the rates by place are known, and fall from the start of the drive to its end."""
 
     def of(
-        self, part: Callable[[_Curve], tuple[float, float]]
+        self, part: Callable[[_Curve], tuple[float, float]], *others: _Curve
     ) -> tuple[float, tuple[float, float]]:
-        """A part of the curve; the interval contains those of all curves that may be true."""
-        low, high = zip(*(about(*part(one)) for one in (self.curve, *self.possible)), strict=True)
+        """A part of the curve; the interval contains those of all curves that may be true, and of
+        the others."""
+        curves = (self.curve, *self.possible, *others)
+        low, high = zip(*(about(*part(one)) for one in curves), strict=True)
         return part(self.curve)[0], (min(low), max(high))
 
     def tested(self, view: View, answer: Answer) -> Answer:
@@ -316,7 +326,8 @@ class _Seeks:
 
 
 def _seeks(view: View) -> _Seeks | Answer:
-    apart, capacity = IN_TURNS(view), capacity_bytes(view.run)
+    apart = sorted(IN_TURNS(view), key=lambda m: float(m.point[PointAxis.DISTANCE]))
+    capacity = capacity_bytes(view.run)
     if len(apart) < _DISTANCES_MIN or capacity is None:
         return unknown(say("seek_stroke.few_distances"))
     distance = np.array([float(m.point[PointAxis.DISTANCE]) for m in apart])
@@ -326,11 +337,17 @@ def _seeks(view: View) -> _Seeks | Answer:
     block_bytes = float(apart[0].block_bytes or 0)
     reads = np.array([float(m.ios) for m in apart])
     moving_s = seconds - _transfers_s(block_bytes, distance, *profile)
-    root, *bent = (
-        _fitted(terms, share, moving_s, reads)
-        for terms in (_root, *(_BENT_TERMS if len(apart) >= _BENT_MIN else ()))
-    )
-    best = min((root, *bent), key=lambda one: one.scatter_s)
+
+    def fits(first: int) -> list[_Curve]:
+        """The root, and where there are enough distances the others, without the nearest ones."""
+        terms = (_root, *(_BENT_TERMS if len(apart) - first >= _BENT_MIN else ()))
+        return [_fitted(one, share[first:], moving_s[first:], reads[first:]) for one in terms]
+
+    def closest(curves: Sequence[_Curve]) -> _Curve:
+        return min(curves, key=lambda one: one.scatter_s)
+
+    root, *bent = fits(0)
+    best = closest((root, *bent))
     curve = best if root.is_worse(best, _BENT) else root
     detail = {
         "distance_bytes": distance,
@@ -343,7 +360,9 @@ def _seeks(view: View) -> _Seeks | Answer:
         return unknown(say("seek_stroke.no_root"), detail=detail)
     possible = [one for one in (root, *bent) if not one.is_worse(best, _IMPROBABLE)]
     falls = len(profile[1]) > 1 and bool(profile[1][0] > profile[1][-1])
-    return _Seeks(curve, possible, capacity, detail, falls)
+    left_out = range(1, min(_NEAREST, len(apart) - _DISTANCES_MIN) + 1)
+    farther = [closest(fits(first)) for first in left_out]
+    return _Seeks(curve, possible, capacity, detail, farther, falls)
 
 
 def seek_stroke(view: View) -> Answer:
@@ -381,7 +400,8 @@ def _beside_half_a_turn(view: View, between_any: bool) -> Answer:
     if (view.value("command_queue_depth") or 0) < _OVERLAPS:
         return unknown(say("seek_stroke.one_at_a_time"), detail=seeks.detail)
     apart = _shares_apart(seeks.capacity_bytes, *profile) if between_any else np.zeros(1)
-    value, interval = seeks.of(lambda curve: curve.mean(apart))
+    others = () if between_any else seeks.farther
+    value, interval = seeks.of(lambda curve: curve.mean(apart), *others)
     value, low, high = (time_s - 30 / rpm for time_s in (value, *interval))
     if high - low > 2 * UNSURE * value:
         return unknown(say("seek_stroke.too_short"), detail=seeks.detail)
