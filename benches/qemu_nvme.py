@@ -20,19 +20,15 @@ Needs qemu-system-x86_64, mkfs.ext4 and debugfs; takes up to half an hour a case
 
 import argparse
 import os
-import re
-import shutil
-import struct
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import distribution
 from pathlib import Path
 
 import numpy as np
+from qemu_guest import ACCELERATOR, boot_command, make_image, qemu_version, take_out
 
 import fourcorners as fc
 from fourcorners import catalog, wording
@@ -50,10 +46,6 @@ PAGE = "explain-qemu.md"
 HOST = "host.txt"
 """In the folder of a case: what serving its drive showed of this machine."""
 CAPACITY_BYTES = 1 << 30
-IMAGE_BYTES = 1 << 30
-PARTITION_OFFSET = 1 << 20
-DISK_SIGNATURE = 0x4C4F4F4B
-GUEST_MIB = 2048
 
 CONSTANT_S = 1e-3
 CASES = {
@@ -127,114 +119,19 @@ NOT_THERE = (
 CONSTANT_TRUE = dict.fromkeys(NOT_THERE.split(), 0.0) | {"zones": 1.0, "flush_cost": CONSTANT_S}
 """There is no flash, no collection and no cache, so that any value but none is a false claim."""
 
-PYTHON = Path(sys.base_prefix) / "bin" / Path(os.__file__).parent.name
-"""The interpreter of this environment, as the guest has it too."""
-
-INIT = """#!{python}
-import ctypes, glob, os, signal, subprocess, traceback
-libc = ctypes.CDLL(None, use_errno=True)
-for kind, where in (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/tmp")):
-    libc.mount(kind.encode(), where.encode(), kind.encode(), 0, None)
-console = os.open("/dev/console", os.O_RDWR)
-for number in (0, 1, 2):
-    os.dup2(console, number)
-try:
-    [name] = [
-        path.split("/")[-1]
-        for path in glob.glob("/sys/class/nvme/nvme*")
-        if open(path + "/serial").read().strip() == "tested"
-    ]
-    device = "/dev/" + name + "n1"
-    command = ["{python}", "-m", "fourcorners", "explain", device, "--seed", "1"]
-    command += ["--out", "/runs", *{options}]
-    if "--reads-only" not in command:
-        command += ["--destroy-data", device]
-    environment = {{"PYTHONPATH": "/packages", "HOME": "/tmp", "PATH": "/usr/bin", "TERM": "dumb",
-                    "COLUMNS": "100", "OPENBLAS_NUM_THREADS": "1"}}
-    explaining = subprocess.Popen(command, env=environment, cwd="/tmp")
-    try:
-        explaining.wait({minutes} * 60)
-    except subprocess.TimeoutExpired:
-        explaining.send_signal(signal.SIGINT)
-        explaining.wait(300)
-    print("explain ended with", explaining.returncode, flush=True)
-except BaseException:
-    traceback.print_exc()
-os.sync()
-libc.mount(None, b"/", None, 32 | 1, None)
-libc.reboot(0x4321FEDC)
+PROGRAM = """import glob, os, sys
+[name] = [
+    path.split("/")[-1]
+    for path in glob.glob("/sys/class/nvme/nvme*")
+    if open(path + "/serial").read().strip() == "tested"
+]
+device = "/dev/" + name + "n1"
+words = [sys.executable, "-m", "fourcorners", "explain", device, "--seed", "1", "--out", "/runs"]
+words += {options}
+if "--reads-only" not in words:
+    words += ["--destroy-data", device]
+os.execv(sys.executable, words)
 """
-"""The first and only program of the guest: it mounts, explains and switches off."""
-
-
-def needed_packages() -> set[str]:
-    """Names of the distributions that fourcorners needs, itself included."""
-    found: set[str] = set()
-    waiting = ["fourcorners"]
-    while waiting:
-        name = waiting.pop().lower()
-        if name in found:
-            continue
-        found.add(name)
-        for requirement in distribution(name).requires or []:
-            if "extra ==" not in requirement and (match := re.match(r"[\w.-]+", requirement)):
-                waiting.append(match[0])
-    return found
-
-
-def shared_libraries(files: list[Path], root: Path) -> set[Path]:
-    """The libraries of the system that these programs and extensions need."""
-    told = subprocess.run(["ldd", *map(str, files)], capture_output=True, text=True, check=False)
-    paths = {Path(found) for found in re.findall(r"\s(/\S+) \(0x", told.stdout)}
-    return {path for path in paths if not path.is_relative_to(root)}
-
-
-def make_root(root: Path, options: list[str], minutes: float) -> None:
-    """Fills a folder with what the guest needs: Python, the packages, and the first program."""
-    for folder in ("proc", "sys", "dev", "tmp", "runs", "packages"):
-        (root / folder).mkdir()
-    ignored = shutil.ignore_patterns("test", "idlelib", "lib2to3", "site-packages")
-    library = Path(os.__file__).parent
-    shutil.copytree(library, within(root, library), ignore=ignored, symlinks=True)
-    for name in needed_packages():
-        for file in distribution(name).files or []:
-            source = Path(str(file.locate()))
-            if ".." in file.parts or not source.is_file():
-                continue
-            target = root / "packages" / file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target)  # With its time, so that its byte code is used.
-    shutil.copytree(Path(fc.__file__).parent, root / "packages/fourcorners", dirs_exist_ok=True)
-    extensions = [path for path in root.rglob("*.so*") if path.is_file()]
-    for path in {PYTHON, *shared_libraries([PYTHON, *extensions], root)}:
-        target = within(root, path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path.resolve(), target)
-    init = root / "init"
-    init.write_text(INIT.format(python=PYTHON, options=options, minutes=minutes), "utf-8")
-    init.chmod(0o755)
-
-
-def within(root: Path, path: Path) -> Path:
-    """Where a file of this machine lies in the guest's tree: in the same place."""
-    return root / str(path).lstrip("/")
-
-
-def make_image(image: Path, options: list[str], minutes: float) -> None:
-    """A disk with one partition, an ext4 file system of what the guest needs."""
-    with tempfile.TemporaryDirectory(dir=image.parent) as folder:
-        root = Path(folder)
-        make_root(root, options, minutes)
-        with image.open("wb") as file:
-            file.truncate(IMAGE_BYTES)
-        offset, size = f"offset={PARTITION_OFFSET}", f"{(IMAGE_BYTES - PARTITION_OFFSET) >> 10}k"
-        command = ["mkfs.ext4", "-q", "-F", "-E", offset, "-d", str(root), str(image), size]
-        subprocess.run(command, check=True)
-    first, count = PARTITION_OFFSET // 512, (IMAGE_BYTES - PARTITION_OFFSET) // 512
-    entry = struct.pack("<8BII", 0, 0, 0, 0, 0x83, 0, 0, 0, first, count)
-    with image.open("r+b") as file:
-        file.seek(440)
-        file.write(struct.pack("<IH", DISK_SIGNATURE, 0) + entry + bytes(48) + b"\x55\xaa")
 
 
 def drive_text(slower: float) -> str:
@@ -282,37 +179,19 @@ def explained(name: str, folder: Path, given: argparse.Namespace) -> fc.Run:
     kept = folder / "guest"
     if not kept.exists():
         image = folder / "guest.img"
-        make_image(image, ["--reads-only"] if given.reads_only else [], given.minutes)
+        program = PROGRAM.format(options=["--reads-only"] if given.reads_only else [])
+        make_image(image, program, given.minutes, kernel=given.kernel)
         with behind(name, folder) as drive:
-            boot(given.kernel, image, drive, given.accel)
+            command = boot_command(given.kernel, image, accelerator=given.accel)
+            command += ["-drive", f"{drive},if=none,id=tested,discard=unmap"]
+            command += ["-device", "nvme,drive=tested,serial=tested"]
+            subprocess.run(command, stdin=subprocess.DEVNULL, check=True)
         take_out(image, kept)
         image.unlink()
     manifests = list(kept.glob("runs/*/manifest.json"))
     if not manifests:
         sys.exit("the guest left no run: its console above says why")
     return fc.open_run(str(manifests[0].parent))
-
-
-def boot(kernel: Path, image: Path, drive: str, accelerator: str) -> None:
-    """Runs the guest until it switches itself off."""
-    root = f"driver=raw,file.driver=file,file.filename={image}"
-    words = f"console=ttyS0 quiet panic=-1 root=PARTUUID={DISK_SIGNATURE:08x}-01 rw init=/init"
-    command = [
-        *("qemu-system-x86_64", "-accel", accelerator, "-cpu", "max", "-smp", "1"),
-        *("-m", str(GUEST_MIB), "-nographic", "-no-reboot", "-nic", "none"),
-        *("-kernel", str(kernel), "-append", words),
-        *("-drive", f"{root},if=none,id=root", "-device", "nvme,drive=root,serial=root"),
-        *("-drive", f"{drive},if=none,id=tested,discard=unmap"),
-        *("-device", "nvme,drive=tested,serial=tested"),
-    ]
-    subprocess.run(command, stdin=subprocess.DEVNULL, check=True)
-
-
-def take_out(image: Path, to: Path) -> None:
-    """Copies what the guest made out of its image."""
-    to.mkdir()
-    command = ["debugfs", "-R", f"rdump /runs {to}", f"{image}?offset={PARTITION_OFFSET}"]
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
 
 
 def section(name: str, run: fc.Run, true: Mapping[str, float], host: str) -> list[str]:
@@ -366,7 +245,7 @@ def main() -> None:
     parser.add_argument("--case", choices=CASES, action="append")
     parser.add_argument("--reads-only", action="store_true", help="only the probes that read")
     parser.add_argument("--minutes", type=float, default=40, help="after which a case is stopped")
-    parser.add_argument("--accel", default="tcg,thread=multi", help="QEMU's -accel")
+    parser.add_argument("--accel", default=ACCELERATOR, help="QEMU's -accel")
     parser.add_argument(
         "--keep",
         type=Path,
@@ -383,9 +262,8 @@ def main() -> None:
         run = explained(name, folder, given)
         host = folder / HOST
         sections += section(name, run, true, host.read_text("utf-8") if host.exists() else "")
-    told = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, text=True)
     head = HEAD.format(
-        version=told.stdout.partition(" (")[0],
+        version=qemu_version(),
         accelerator=given.accel,
         cases="".join(f"--case {name} " for name in given.case or ()),
     )

@@ -10,7 +10,7 @@
 mod bare_fuse;
 
 use fourcorners_serve::data::Data;
-use fourcorners_serve::{Ended, File, Manner, Served, Server};
+use fourcorners_serve::{Ended, Manner, Served, Server, file};
 use fourcorners_target::NoopTarget;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -62,10 +62,13 @@ fn main() {
 fn served(folder: &Path, transport: Transport, rate: Option<f64>) -> (f64, f64) {
     let path = folder.join("ours");
     let server = match transport {
-        Transport::Nbd => Server::new(Some(&format!("unix:{}", path.display())), None, None, None),
+        Transport::Nbd => {
+            let place = format!("unix:{}", path.display());
+            Server::new(Some(&place), None, None, Vec::new())
+        }
         Transport::Fuse => {
-            let file = File::new(&path, CAPACITY_BYTES, false).expect("FUSE is there");
-            Server::new(None, None, None, Some(file))
+            let file = file(&path, CAPACITY_BYTES, false).expect("FUSE is there");
+            Server::new(None, None, None, vec![file])
         }
     };
     let server = server.expect("a place of our own");

@@ -227,7 +227,8 @@ class RawSession:
 class Server:
     """Listens for programs, and serves one drive once; ``ValueError`` says what cannot be done.
 
-    As a ``file`` the drive has ``capacity_bytes``, and is ``read_only``.
+    As a ``file`` the drive has ``capacity_bytes``, and is ``read_only``. With ``ublk`` it is a
+    ``block_device`` as long as it is served.
     """
 
     def __new__(
@@ -237,11 +238,14 @@ class Server:
         expose: str | None = None,
         control: Path | None = None,
         file: Path | None = None,
+        ublk: bool = False,
         capacity_bytes: int = 0,
         read_only: bool = False,
     ) -> Server: ...
     @property
     def uri(self) -> str | None: ...
+    @property
+    def block_device(self) -> Path | None: ...
     def serve(
         self,
         drive: SimulatedDrive | ForeignDrive,

@@ -8,7 +8,7 @@ use crate::{io_error, value_error};
 use fourcorners_recording::{Latencies, Recording};
 use fourcorners_serve::data::Data;
 use fourcorners_serve::{
-    Corruption, Cut, Ended, Fault, File, Manner, Remote, Saving, Served, Wish,
+    Corruption, Cut, Device, Ended, Fault, Manner, Remote, Saving, Served, Wish,
 };
 use fourcorners_target::VirtualDrive;
 use pyo3::prelude::*;
@@ -23,6 +23,7 @@ pub struct Server {
     server: Mutex<Option<fourcorners_serve::Server>>,
     remote: Remote,
     uri: Option<String>,
+    block_device: Option<PathBuf>,
 }
 
 /// What a session showed.
@@ -51,24 +52,39 @@ struct Left {
 impl Server {
     #[new]
     #[pyo3(signature = (
-        *, nbd=None, expose=None, control=None, file=None, capacity_bytes=0, read_only=false
+        *, nbd=None, expose=None, control=None, file=None, ublk=false, capacity_bytes=0,
+        read_only=false
     ))]
     fn new(
         nbd: Option<&str>,
         expose: Option<&str>,
         control: Option<PathBuf>,
         file: Option<PathBuf>,
+        ublk: bool,
         capacity_bytes: u64,
         read_only: bool,
     ) -> PyResult<Self> {
-        let file = file
-            .map(|path| File::new(&path, capacity_bytes, read_only))
-            .transpose()
-            .map_err(value_error)?;
-        let server = fourcorners_serve::Server::new(nbd, expose, control.as_deref(), file)
+        let mut devices: Vec<Box<dyn Device>> = Vec::new();
+        if let Some(path) = file {
+            let file = fourcorners_serve::file(&path, capacity_bytes, read_only);
+            devices.push(file.map_err(value_error)?);
+        }
+        let mut block_device = None;
+        if ublk {
+            let device = fourcorners_serve::block_device().map_err(value_error)?;
+            block_device = Some(device.path().to_path_buf());
+            devices.push(device);
+        }
+        let server = fourcorners_serve::Server::new(nbd, expose, control.as_deref(), devices)
             .map_err(value_error)?;
         let (remote, uri) = (server.remote(), server.uri());
-        Ok(Self { server: Mutex::new(Some(server)), remote, uri })
+        Ok(Self { server: Mutex::new(Some(server)), remote, uri, block_device })
+    }
+
+    /// The block device of `ublk`, which appears when the drive is served.
+    #[getter]
+    fn block_device(&self) -> Option<&std::path::Path> {
+        self.block_device.as_deref()
     }
 
     #[getter]

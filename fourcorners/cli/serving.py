@@ -26,6 +26,7 @@ from fourcorners.cli.root import app
         "serve sim:ocz-core-64gb --nbd 127.0.0.1:10809 --data core.img --state core.state",
         "serve ./mine.toml --nbd unix:v.sock --faults faults.toml --restart-after 2",
         "serve sim:ocz-vector-256gb --fuse v.img --loop",
+        "serve sim:ocz-vector-256gb --ublk --control v.control",
     ),
 )
 def serve(
@@ -35,6 +36,7 @@ def serve(
     nbd: str | None = None,
     fuse: Path | None = None,
     loop: Flag = False,
+    ublk: Flag = False,
     data: Path | None = None,
     sync_data: Flag = False,
     state: Path | None = None,
@@ -66,6 +68,8 @@ def serve(
         A file that the drive appears as: an empty one, or a new one.
     loop
         Set up a loop device on that file, and take it down at the end. It needs root.
+    ublk
+        Make a block device, /dev/ublkbN, with the kernel's ublk driver. It needs root.
     data
         The file that holds the drive's data, sparse; a new one is made. In memory unless given.
     sync_data
@@ -108,6 +112,7 @@ def serve(
             nbd=nbd,
             fuse=fuse,
             loop=loop,
+            ublk=ublk,
             data=data,
             sync_data=sync_data,
             state=state,

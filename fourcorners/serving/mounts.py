@@ -1,5 +1,5 @@
-"""The drive as a file in the host's tables: mounts, loop devices, and what a killed server left of
-both."""
+"""The drive in the host's tables: mounts, loop and ublk devices, and what a killed server left of
+them."""
 
 import errno
 import os
@@ -48,6 +48,36 @@ def _run(*words: str) -> str | None:
     return (said[-1] if said else f"exit code {done.returncode}") if done.returncode else None
 
 
+def unmount_all(device: str) -> list[str]:
+    """Unmounts the file systems on a block device whose drive ends, as a machine does that is shut
+    down. Returns sentences about those that are in use, and so stay."""
+    told = []
+    for place in reversed(_mounted_on(device)):
+        if (error := _run("umount", str(place))) is not None:
+            _run("sync", "--file-system", str(place))
+            told.append(f"{place} is still mounted on {device}, whose drive ends: {error}")
+    return told
+
+
+def opens(device: Path) -> bool:
+    """Whether a block device is there and its partitions are known, for which opening it waits."""
+    try:
+        os.close(os.open(device, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
+
+
+def left_on_ublk() -> Sequence[str]:
+    """Sentences about file systems on ublk devices whose server has ended, and they with it."""
+    return [
+        f"{mount.point} is mounted on {mount.source}, whose server has ended: unmount it"
+        for mount in mounts()
+        if mount.source.startswith("/dev/ublkb")
+        and not Path("/sys/dev/block", mount.device).exists()
+    ]
+
+
 class LoopDevice:
     """A loop device on a file, with direct I/O. ``path`` is where it is, such as ``/dev/loop0``."""
 
@@ -68,13 +98,9 @@ class LoopDevice:
             raise UserError(f"{self.path} has no direct I/O on {file}", EXIT_FAILED)
 
     def detach(self) -> Sequence[str]:
-        """Unmounts the file systems on it, as a machine does that is shut down, and takes it down.
-        Returns sentences about what still uses it, and so keeps it until then."""
-        told = []
-        for place in reversed(_mounted_on(self.path)):
-            if (error := _run("umount", str(place))) is not None:
-                _run("sync", "--file-system", str(place))
-                told.append(f"{place} is still mounted on {self.path}, whose drive ends: {error}")
+        """Unmounts the file systems on it and takes it down. Returns sentences about what still
+        uses it, and so keeps it until then."""
+        told = unmount_all(self.path)
         if (error := _run("losetup", "--detach", self.path)) is not None:
             told.append(f"{self.path} cannot be detached: {error}")
         return told

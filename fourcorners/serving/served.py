@@ -15,7 +15,7 @@ from fourcorners import _core
 from fourcorners.catalog.settings import Setting
 from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.serving.faults import command_json, read_faults
-from fourcorners.serving.mounts import LoopDevice, clean_up
+from fourcorners.serving.mounts import LoopDevice, clean_up, left_on_ublk, opens, unmount_all
 from fourcorners.serving.session import Session, keep_session
 from fourcorners.store.writer import ensure_writable
 from fourcorners.target.foreign import ForeignTarget
@@ -31,6 +31,9 @@ SAVE_EVERY_S = 60.0
 """Between two saves of the state while it is served: a worn drive's takes seconds of a processor,
 which programs may want."""
 
+APPEARS_S = 30.0
+"""For the block device of ublk, whose partitions the kernel reads from the drive first."""
+
 SPEED_MAX = 1e6
 """Of the drive's time over real time, and of its inverse: a week in a second."""
 
@@ -39,7 +42,8 @@ class Served:
     """A drive that is being served. A context manager, which ends the session when it is left.
 
     ``uri`` is where programs reach it: the NBD address, or else ``device``, or else ``file``.
-    ``file`` is the path where the drive is a file, ``device`` the loop device on that,
+    ``file`` is the path where the drive is a file, ``device`` its block device (ublk's, or the loop
+    device on that file),
     ``control`` the socket for :func:`fourcorners.control`. ``notes`` are sentences about what the
     host still has of this drive or an earlier one, and ``session`` is what it showed, once it has
     ended.
@@ -81,13 +85,14 @@ class Served:
         self._error: BaseException | None = None
         serving = {**serving, "seed": seed, "speed": speed, "description": target.name}
         self._loop: LoopDevice | None = None
+        self._block_device = server.block_device
         self._thread = threading.Thread(target=self._serve, kwargs=serving)
         self._thread.start()
 
     @property
     def device(self) -> Path | None:
-        """The loop device on the file."""
-        return None if self._loop is None else Path(self._loop.path)
+        """The block device: ublk's, or the loop device on the file."""
+        return self._block_device if self._loop is None else Path(self._loop.path)
 
     @property
     def uri(self) -> str:
@@ -98,6 +103,17 @@ class Served:
         """Sets up a loop device on the file; raises :class:`UserError` where that fails."""
         assert self.file is not None
         self._loop = LoopDevice(self.file, read_only=read_only)
+
+    def await_block_device(self) -> None:
+        """Waits until programs can open the block device of ublk, or the session has ended; raises
+        :class:`UserError` where neither happens."""
+        assert self._block_device is not None
+        deadline = time.monotonic() + APPEARS_S
+        while not opens(self._block_device) and not self.wait(0.005):
+            if time.monotonic() > deadline:
+                raise UserError(
+                    f"{self._block_device} did not appear within {APPEARS_S:g} s", EXIT_FAILED
+                )
 
     def _serve(self, *, saved_to: Path | None, **serving: Any) -> None:
         try:
@@ -132,6 +148,8 @@ class Served:
             # What a file system on it still holds is written first.
             loop, self._loop = self._loop, None
             self.notes += loop.detach()
+        if self._block_device is not None and not self.wait(0):
+            self.notes += unmount_all(str(self._block_device))
         self._server.stop()
         self._thread.join()
         if self.session is not None:
@@ -167,6 +185,7 @@ def serve(
     nbd: str | None = None,
     fuse: str | Path | None = None,
     loop: bool = False,
+    ublk: bool = False,
     data: str | Path | None = None,
     sync_data: bool = False,
     state: str | Path | None = None,
@@ -191,6 +210,7 @@ def serve(
         nbd: where programs connect by NBD: ``unix:PATH``, or ``HOST:PORT``.
         fuse: where the drive appears as a file, by FUSE.
         loop: set up a loop device on that file, which needs root.
+        ublk: make a block device with the kernel's ublk driver, which needs root.
         data: the file that holds the drive's data, sparse; in memory without it.
         sync_data: the host's disk keeps what a flush or FUA write makes durable before that is
             acknowledged, so that it survives a crash of the host.
@@ -225,8 +245,12 @@ def serve(
         raise UserError("there is data on the host's disk only with --data FILE: add it")
     if not 0 <= seed <= SEED_MAX:
         raise UserError(f"seed {seed}: use 0 to 2^64 - 1")
-    if nbd is None and fuse is None:
-        raise UserError("say where programs reach the drive: --nbd unix:PATH, or --fuse FILE")
+    if nbd is None and fuse is None and not ublk:
+        raise UserError(
+            "say where programs reach the drive: --nbd unix:PATH, --fuse FILE, or --ublk"
+        )
+    if loop and ublk:
+        raise UserError("--loop and --ublk both make a block device: leave one of them out")
     if loop and fuse is None:
         raise UserError("a loop device is set up on a file: add --fuse FILE to --loop")
     file = None if fuse is None else Path(fuse).absolute()
@@ -246,13 +270,16 @@ def serve(
             if opened.no_state_reason is not None:
                 raise UserError(f"{target}: {opened.no_state_reason}")
             opened.state_output(state, replace=False).check()
-        notes = [] if file is None else clean_up(file)
+        notes = [] if file is None else [*clean_up(file)]
+        if ublk:
+            notes += left_on_ublk()
         try:
             server = _core.Server(
                 nbd=nbd,
                 expose=expose,
                 control=socket,
                 file=file,
+                ublk=ublk,
                 capacity_bytes=opened.capacity_bytes,
                 read_only=read_only,
             )
@@ -284,12 +311,17 @@ def serve(
     # A data file or a fault that cannot be used shows at once.
     if served.wait(0.05):
         served.stop()
-    elif loop:
+    elif loop or ublk:
         try:
-            served.set_up_loop_device(read_only=read_only)
+            if loop:
+                served.set_up_loop_device(read_only=read_only)
+            else:
+                served.await_block_device()
         except BaseException:
             served.stop()
             raise
+        if served.wait(0):
+            served.stop()
     return served
 
 

@@ -94,6 +94,11 @@ impl<'a> Served<'a> {
         self.drive.has_trim()
     }
 
+    /// Whether a write may be acknowledged before it is durable.
+    pub fn has_volatile_cache(&self) -> bool {
+        !self.drive.is_write_through()
+    }
+
     /// When the session began, on the drive's clock.
     pub fn start_ns(&self) -> u64 {
         self.start_ns

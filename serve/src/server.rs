@@ -4,7 +4,7 @@
 use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::control::Wish;
-use crate::fuse::{FILE, File};
+use crate::device::{About, Device};
 use crate::injection::DeviceFault;
 use crate::io::Finished;
 use crate::listen::Listener;
@@ -20,7 +20,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Sleeping ends late by up to so much on a machine that has a processor free; the
 /// rest of the time is spent looking.
@@ -29,19 +29,23 @@ const WAKE_LATE: Duration = Duration::from_micros(50);
 const ASK: Duration = Duration::from_micros(50);
 /// How often those are looked for that have stopped in mid-sentence.
 const LOOK_AROUND: Duration = Duration::from_millis(100);
+/// How long the kernel may take to let go of a device: what it still has to write, it may
+/// have collected for as long (`dirty_expire_centisecs`).
+const LEAVE: Duration = Duration::from_secs(30);
 
 pub(crate) const NBD: Token = Token(0);
 pub(crate) const CONTROL: Token = Token(1);
 const WAKER: Token = Token(2);
+pub(crate) const DEVICE: Token = Token(3);
 /// The first client's.
-pub(crate) const CLIENTS: usize = 3;
+pub(crate) const CLIENTS: usize = 4;
 
 /// A server that listens, and is not serving yet.
 pub struct Server {
     poll: Poll,
     events: Events,
     nbd: Option<Listener>,
-    file: Option<File>,
+    devices: Vec<Box<dyn Device>>,
     control: Option<Listener>,
     asked: Receiver<Asked>,
     stop: Arc<AtomicBool>,
@@ -102,7 +106,7 @@ impl Remote {
 }
 
 impl Server {
-    /// Serves programs at `nbd` and by `file`, and listens for commands at the path
+    /// Serves programs at `nbd` and by `devices`, and listens for commands at the path
     /// `control`.
     ///
     /// # Errors
@@ -111,7 +115,7 @@ impl Server {
         nbd: Option<&str>,
         exposed: Option<&str>,
         control: Option<&std::path::Path>,
-        file: Option<File>,
+        devices: Vec<Box<dyn Device>>,
     ) -> Result<Self, String> {
         let failed = |error: io::Error| format!("cannot listen: {error}");
         let poll = Poll::new().map_err(failed)?;
@@ -124,14 +128,11 @@ impl Server {
             }
         }
         let waker = Arc::new(Waker::new(poll.registry(), WAKER).map_err(failed)?);
-        if let Some(file) = &file {
-            file.wake_by(Arc::clone(&waker));
-        }
         let (ask, asked) = channel();
         let stop: Arc<AtomicBool> = Arc::default();
         let remote = Remote { ask: Arc::new(Mutex::new(ask)), waker, stop: Arc::clone(&stop) };
         let events = Events::with_capacity(256);
-        Ok(Self { poll, events, nbd, file, control, asked, stop, remote })
+        Ok(Self { poll, events, nbd, devices, control, asked, stop, remote })
     }
 
     /// Where programs connect by NBD.
@@ -146,7 +147,7 @@ impl Server {
 
     /// Serves until it is told to stop, or power is gone for good. The drive has served
     /// what it was given then, and flushed.
-    pub fn run(self, served: &mut Served<'_>, manner: &Manner) -> Ended {
+    pub fn run(mut self, served: &mut Served<'_>, manner: &Manner) -> Ended {
         set_timer_slack();
         let clock = Clock::new(served.start_ns(), manner.speed);
         let export = Export {
@@ -155,6 +156,17 @@ impl Server {
             is_read_only: manner.is_read_only,
             has_trim: served.has_trim(),
         };
+        let about = About {
+            capacity_bytes: export.capacity_bytes,
+            is_read_only: manner.is_read_only,
+            has_trim: export.has_trim,
+            has_volatile_cache: served.has_volatile_cache(),
+        };
+        for device in &mut self.devices {
+            if let Err(why) = device.begin(&about, self.poll.registry(), &self.remote.waker) {
+                return Ended::Failed(why);
+            }
+        }
         let clients = Clients::new(export);
         let saver = manner.saving.clone().map(Saver::new);
         let mut session = Session {
@@ -166,7 +178,8 @@ impl Server {
             away_until_ns: None,
             saver,
             of_device: Vec::new(),
-            looked: std::time::Instant::now(),
+            looked: Instant::now(),
+            leaving: None,
         };
         session.run()
     }
@@ -183,14 +196,16 @@ struct Session<'s, 'd> {
     away_until_ns: Option<u64>,
     saver: Option<Saver>,
     of_device: Vec<DeviceFault>,
-    looked: std::time::Instant,
+    looked: Instant,
+    /// Since when the devices leave.
+    leaving: Option<Instant>,
 }
 
 impl Session<'_, '_> {
     fn run(&mut self) -> Ended {
         let mut finished = Vec::new();
         let ended = loop {
-            if self.server.stop.load(Ordering::Relaxed) {
+            if self.server.stop.load(Ordering::Relaxed) && self.have_left() {
                 break Ended::Stopped;
             }
             match self.turn(&mut finished) {
@@ -211,6 +226,22 @@ impl Session<'_, '_> {
         ended
     }
 
+    /// Whether the kernel has let go of the devices, which it is told to; what it still has
+    /// to write is served.
+    fn have_left(&mut self) -> bool {
+        if self.leaving.is_none() {
+            // What hangs would hold it up.
+            let now_ns = self.clock.now_ns();
+            self.served.clear_faults(None, now_ns);
+        }
+        let since = *self.leaving.get_or_insert_with(Instant::now);
+        let mut all = true;
+        for device in &mut self.server.devices {
+            all &= device.leave();
+        }
+        all || since.elapsed() > LEAVE
+    }
+
     /// Once around: what the drive has done, what programs ask, and a rest.
     fn turn(&mut self, finished: &mut Vec<Finished>) -> Result<Option<Ended>, String> {
         let now_ns = self.clock.now_ns();
@@ -226,11 +257,11 @@ impl Session<'_, '_> {
         }
         if self.away_until_ns.is_none() {
             self.clients.receive(self.served, &mut self.of_device);
-            if let Some(file) = &mut self.server.file {
-                file.receive(self.served, &mut self.of_device);
+            for device in &mut self.server.devices {
+                device.receive(self.served, &mut self.of_device)?;
             }
-        } else if let Some(file) = &mut self.server.file {
-            file.fail();
+        } else {
+            self.server.devices.iter_mut().for_each(|device| device.fail());
         }
         for fault in std::mem::take(&mut self.of_device) {
             if let Some(ended) = self.happen(fault, now_ns)? {
@@ -253,8 +284,9 @@ impl Session<'_, '_> {
             self.clients.tell(client, &answer);
         }
         self.clients.flush(self.served);
+        self.server.devices.iter_mut().for_each(|device| device.flush());
         if self.looked.elapsed() > LOOK_AROUND {
-            self.looked = std::time::Instant::now();
+            self.looked = Instant::now();
             self.clients.look_around();
         }
         self.rest().map_err(|error| format!("the sockets cannot be waited on: {error}"))?;
@@ -270,11 +302,10 @@ impl Session<'_, '_> {
             let late = self.clock.real(now_ns.saturating_sub(finished.completed_ns));
             let took = self.clock.real(finished.latency_ns);
             self.served.tally().delivered(late.as_nanos() as u64, took.as_nanos() as u64);
-            match &mut self.server.file {
-                Some(file) if finished.client == FILE => {
-                    file.finished(finished, self.served, &mut self.of_device);
-                }
-                _ => self.clients.finished(finished),
+            let mut devices = self.server.devices.iter_mut();
+            match devices.find(|device| device.client() == finished.client) {
+                Some(device) => device.finished(finished, self.served, &mut self.of_device),
+                None => self.clients.finished(finished),
             }
         }
     }
@@ -299,9 +330,7 @@ impl Session<'_, '_> {
     fn go_away(&mut self, now_ns: u64, for_ns: u64) {
         self.away_until_ns = Some(now_ns.saturating_add(for_ns));
         self.clients.disconnect();
-        if let Some(file) = &mut self.server.file {
-            file.fail();
-        }
+        self.server.devices.iter_mut().for_each(|device| device.fail());
     }
 
     /// Does what a command asks for.
@@ -384,7 +413,7 @@ impl Session<'_, '_> {
     /// Waits for the next thing to happen.
     fn rest(&mut self) -> io::Result<()> {
         let wait = if self.clients.is_busy() { Duration::ZERO } else { self.until_next() };
-        if wait > WAKE_LATE && self.server.file.as_ref().is_none_or(File::may_sleep) {
+        if wait > WAKE_LATE && self.server.devices.iter_mut().all(|device| device.may_sleep()) {
             let wait = wait - WAKE_LATE;
             let timeout =
                 Timespec { tv_sec: wait.as_secs() as _, tv_nsec: wait.subsec_nanos().into() };
@@ -396,9 +425,7 @@ impl Session<'_, '_> {
                 Err(error) => return Err(error.into()),
             }
         }
-        if let Some(file) = &self.server.file {
-            file.woke();
-        }
+        self.server.devices.iter().for_each(|device| device.woke());
         match self.server.poll.poll(&mut self.server.events, Some(Duration::ZERO)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
             _ => {}
@@ -407,7 +434,7 @@ impl Session<'_, '_> {
             match event.token() {
                 NBD => self.clients.knocks = true,
                 CONTROL => self.clients.control_knocks = true,
-                WAKER => {}
+                WAKER | DEVICE => {}
                 Token(client) => {
                     let (can_read, ends) = (event.is_readable(), event.is_read_closed());
                     self.clients.ready(client, can_read, event.is_writable(), ends);

@@ -1,16 +1,16 @@
 //! The file at the server's side: its requests become I/Os, and their ends answers.
 
-use super::FILE;
 use super::asked::{Asked, Queue};
 use super::mount::Mounted;
+use crate::device::{About, Device};
 use crate::injection::DeviceFault;
 use crate::io::{Command, EIO, Finished, Io};
 use crate::served::Served;
 use fuser::{Errno, ReplyData, ReplyEmpty, ReplyWrite};
-use mio::Waker;
+use mio::{Registry, Waker};
 use slab::Slab;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const SECTOR_BYTES: u64 = 512;
@@ -18,9 +18,12 @@ const SECTOR_BYTES: u64 = 512;
 /// Most bytes of an I/O without a transfer: its length has 32 bits.
 const PART_BYTES_MAX: u64 = 1 << 31;
 
+const FILE: usize = 0;
+
 /// A drive as a file.
 #[derive(Debug)]
-pub struct File {
+struct File {
+    path: PathBuf,
     queue: Arc<Queue>,
     asked: Vec<Asked>,
     in_flight: Slab<InFlight>,
@@ -54,48 +57,28 @@ enum Answer {
     Done(ReplyEmpty),
 }
 
+/// Lets a drive of this size appear as a file at `path`.
+///
+/// # Errors
+/// In one sentence: a file that is not empty, or a system without FUSE.
+pub fn file(
+    path: &Path,
+    capacity_bytes: u64,
+    is_read_only: bool,
+) -> Result<Box<dyn Device>, String> {
+    let queue: Arc<Queue> = Arc::default();
+    let mounted = Mounted::new(path, capacity_bytes, is_read_only, Arc::clone(&queue))?;
+    Ok(Box::new(File {
+        path: path.into(),
+        queue,
+        asked: Vec::new(),
+        in_flight: Slab::new(),
+        buffer: Vec::new(),
+        _mounted: mounted,
+    }))
+}
+
 impl File {
-    /// Lets a drive of this size appear as a file at `path`.
-    ///
-    /// # Errors
-    /// In one sentence: a file that is not empty, or a system without FUSE.
-    pub fn new(path: &Path, capacity_bytes: u64, is_read_only: bool) -> Result<Self, String> {
-        let queue: Arc<Queue> = Arc::default();
-        let mounted = Mounted::new(path, capacity_bytes, is_read_only, Arc::clone(&queue))?;
-        Ok(Self {
-            queue,
-            asked: Vec::new(),
-            in_flight: Slab::new(),
-            buffer: Vec::new(),
-            _mounted: mounted,
-        })
-    }
-
-    /// What ends the sleep of the server's thread.
-    pub(crate) fn wake_by(&self, waker: Arc<Waker>) {
-        self.queue.wake_by(waker);
-    }
-
-    /// The server's thread is about to sleep; not where something was asked.
-    pub(crate) fn may_sleep(&self) -> bool {
-        self.queue.may_sleep()
-    }
-
-    /// The server's thread has slept.
-    pub(crate) fn woke(&self) {
-        self.queue.woke();
-    }
-
-    /// Hands what was asked to the drive.
-    pub(crate) fn receive(&mut self, served: &mut Served<'_>, of_device: &mut Vec<DeviceFault>) {
-        let mut asked = std::mem::take(&mut self.asked);
-        self.queue.take(&mut asked);
-        for one in asked.drain(..) {
-            self.submit(one, served, of_device);
-        }
-        self.asked = asked;
-    }
-
     fn submit(&mut self, asked: Asked, served: &mut Served<'_>, of_device: &mut Vec<DeviceFault>) {
         match asked {
             Asked::Read { offset_bytes, length_bytes, reply } => {
@@ -169,8 +152,46 @@ impl File {
         of_device.extend(served.submit(last));
     }
 
-    /// An I/O of the file has ended.
-    pub(crate) fn finished(
+    /// Fetches the sectors that hold a range, and returns where in the buffer it is.
+    fn read(&mut self, range: &Range<u64>, served: &mut Served<'_>) -> Result<Range<usize>, i32> {
+        let sectors = sectors(range);
+        self.buffer.resize((sectors.end - sectors.start) as usize, 0);
+        served
+            .read(sectors.start, &mut self.buffer)
+            .map_err(|error| error.raw_os_error().unwrap_or(EIO))?;
+        Ok((range.start - sectors.start) as usize..(range.end - sectors.start) as usize)
+    }
+}
+
+impl Device for File {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn client(&self) -> usize {
+        FILE
+    }
+
+    fn begin(&mut self, _: &About, _: &Registry, waker: &Arc<Waker>) -> Result<(), String> {
+        self.queue.wake_by(Arc::clone(waker));
+        Ok(())
+    }
+
+    fn receive(
+        &mut self,
+        served: &mut Served<'_>,
+        of_device: &mut Vec<DeviceFault>,
+    ) -> Result<(), String> {
+        let mut asked = std::mem::take(&mut self.asked);
+        self.queue.take(&mut asked);
+        for one in asked.drain(..) {
+            self.submit(one, served, of_device);
+        }
+        self.asked = asked;
+        Ok(())
+    }
+
+    fn finished(
         &mut self,
         finished: &Finished,
         served: &mut Served<'_>,
@@ -209,24 +230,21 @@ impl File {
         }
     }
 
-    /// Fetches the sectors that hold a range, and returns where in the buffer it is.
-    fn read(&mut self, range: &Range<u64>, served: &mut Served<'_>) -> Result<Range<usize>, i32> {
-        let sectors = sectors(range);
-        self.buffer.resize((sectors.end - sectors.start) as usize, 0);
-        served
-            .read(sectors.start, &mut self.buffer)
-            .map_err(|error| error.raw_os_error().unwrap_or(EIO))?;
-        Ok((range.start - sectors.start) as usize..(range.end - sectors.start) as usize)
-    }
-
-    /// The device is away: all that was asked fails.
-    pub(crate) fn fail(&mut self) {
+    fn fail(&mut self) {
         for request in self.in_flight.drain() {
             request.answer.fail(EIO);
         }
         self.queue.take(&mut self.asked);
         // A reply that is dropped is EIO as well.
         self.asked.clear();
+    }
+
+    fn may_sleep(&mut self) -> bool {
+        self.queue.may_sleep()
+    }
+
+    fn woke(&self) {
+        self.queue.woke();
     }
 }
 

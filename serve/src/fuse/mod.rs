@@ -9,7 +9,4 @@ mod asked;
 mod filesystem;
 mod mount;
 
-pub use answers::File;
-
-/// What [`crate::Io::client`] is of the file's I/Os: no socket has this number.
-pub(crate) const FILE: usize = 0;
+pub use answers::file;

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""`serve --ublk`, and the kernel's own NBD client on `serve --nbd`, in a guest of QEMU's.
+
+The guest boots a kernel that has both drivers as modules, serves drives of the catalog by them, and
+lets fio, mkfs.ext4 and e2fsck work on the block devices, through a loss of power, `kill -9` and
+faults (`qemu_ublk_guest.py`). What came of each goes on a page.
+
+The kernel must be 6.4 or later with NVMe and ext4 built in, as Debian's cloud kernel of
+bookworm-backports is:
+
+    apt-get download linux-image-6.12.95+deb12-cloud-amd64
+    dpkg-deb -x linux-image-6.12.95+deb12-cloud-amd64_*.deb kernel
+    benches/qemu_ublk.py kernel/boot/vmlinuz-* --write docs
+
+Needs qemu-system-x86_64, fio, mkfs.ext4 and nbd-client (a path may be given); takes some ten
+minutes without hardware virtualization, and no root.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from qemu_guest import ACCELERATOR, boot_command, make_image, qemu_version
+
+from fourcorners_validation.arena.tables import TEXTS, markdown_table
+
+PAGE = "serve-qemu.md"
+GUEST = Path(__file__).with_name("qemu_ublk_guest.py")
+PROGRAMS = ("fio", "mkfs.ext4", "e2fsck", "mount", "umount", "nbd-client")
+MODULES = ("ublk_drv", "nbd")
+HEADINGS = {
+    "## ublk": "## `serve --ublk`",
+    "## nbd": "## The kernel's NBD client on `serve --nbd`",
+}
+
+HEAD = """# Served by the kernel's own drivers, in a virtual machine
+
+Written by `benches/qemu_ublk.py KERNEL --write docs` with {version}, `-accel {accelerator}`: a
+guest with Linux {kernel} serves drives of the catalog to its own kernel. Rates are those of a
+processor whose instructions are interpreted, and say nothing about a drive or about a transport.
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("kernel", type=Path)
+    parser.add_argument("--accel", default=ACCELERATOR, help="QEMU's -accel")
+    parser.add_argument("--minutes", type=float, default=20, help="after which it is stopped")
+    parser.add_argument("--nbd-client", type=Path, help="where nbd-client is, unless it is found")
+    parser.add_argument("--write", type=Path, help=f"folder to write {PAGE} to")
+    given = parser.parse_args()
+    found = {name: shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin") for name in PROGRAMS}
+    if given.nbd_client is not None:
+        found["nbd-client"] = str(given.nbd_client.resolve())
+    missing = [name for name, path in found.items() if path is None]
+    if missing:
+        sys.exit(f"install {', '.join(missing)}")
+    with tempfile.TemporaryDirectory() as folder:
+        image = Path(folder, "guest.img")
+        make_image(
+            image,
+            GUEST.read_text("utf-8"),
+            given.minutes,
+            kernel=given.kernel,
+            modules=MODULES,
+            programs=[Path(path) for path in found.values() if path is not None],
+        )
+        lines = boot(boot_command(given.kernel, image, accelerator=given.accel, processors=2))
+    page = written(lines, given.accel)
+    if given.write:
+        (given.write / PAGE).write_text(page, "utf-8")
+    print(page)
+
+
+def boot(command: list[str]) -> list[str]:
+    """What the guest says until it switches itself off, which is shown as it comes."""
+    lines = []
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace"
+    ) as guest:
+        assert guest.stdout is not None
+        for line in guest.stdout:
+            print(line, end="", flush=True)
+            lines.append(line.strip())
+    return lines
+
+
+def written(lines: list[str], accelerator: str) -> str:
+    """The page: what came of each check."""
+    release = next((line.split()[1] for line in lines if line.startswith("GUEST ")), "?")
+    parts = [HEAD.format(version=qemu_version(), accelerator=accelerator, kernel=release)]
+    rows: list[list[str]] = []
+
+    def end_table() -> None:
+        if rows:
+            parts.append(markdown_table(("drive", "what", "outcome"), rows, TEXTS) + "\n")
+            rows.clear()
+
+    for line in lines:
+        if line in HEADINGS:
+            end_table()
+            parts.append(HEADINGS[line] + "\n")
+        elif line.startswith("CHECK|"):
+            rows.append(line.split("|")[1:])
+    end_table()
+    return "\n".join(parts).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+//! What this machine's kernel has of the drive: a file, a block device.
+
+use crate::injection::DeviceFault;
+use crate::io::Finished;
+use crate::served::Served;
+use mio::{Registry, Waker};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What the kernel may know of a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Its size.
+    pub capacity_bytes: u64,
+    /// Whether writes are refused.
+    pub is_read_only: bool,
+    /// Whether TRIM does anything.
+    pub has_trim: bool,
+    /// Whether a write may be acknowledged before it is durable.
+    pub has_volatile_cache: bool,
+}
+
+/// A drive by one of the kernel's own ways. All but its making happens on the server's
+/// thread.
+pub trait Device: Send {
+    /// Where programs find it.
+    fn path(&self) -> &Path;
+
+    /// What [`crate::Io::client`] is of its I/Os: no socket has this number.
+    fn client(&self) -> usize;
+
+    /// The server begins to serve. Whatever is asked ends its sleep, by an event of the registry
+    /// or by the waker.
+    ///
+    /// # Errors
+    /// In one sentence.
+    fn begin(
+        &mut self,
+        about: &About,
+        registry: &Registry,
+        waker: &Arc<Waker>,
+    ) -> Result<(), String>;
+
+    /// Hands what was asked to the drive.
+    ///
+    /// # Errors
+    /// Why nothing can be asked any more, in one sentence.
+    fn receive(
+        &mut self,
+        served: &mut Served<'_>,
+        of_device: &mut Vec<DeviceFault>,
+    ) -> Result<(), String>;
+
+    /// An I/O of it has ended.
+    fn finished(
+        &mut self,
+        finished: &Finished,
+        served: &mut Served<'_>,
+        of_device: &mut Vec<DeviceFault>,
+    );
+
+    /// The device is away: all that was asked fails.
+    fn fail(&mut self);
+
+    /// Answers that wait are sent.
+    fn flush(&mut self) {}
+
+    /// The server's thread is about to sleep; not where something was asked.
+    fn may_sleep(&mut self) -> bool;
+
+    /// The server's thread has slept.
+    fn woke(&self) {}
+
+    /// Begins to leave, and returns whether it has left: until then the kernel may still
+    /// ask for what it has to write.
+    fn leave(&mut self) -> bool {
+        true
+    }
+}
