@@ -319,6 +319,19 @@ def test_that_queued_writes_gain_nothing_is_said_of_what_was_written_before() ->
     assert told in text_of(run)
 
 
+@pytest.mark.parametrize(("elapsed_s", "said"), [(60.0, True), (1.0, False)])
+def test_the_first_writes_do_not_show_that_a_queue_gains_nothing(
+    elapsed_s: float, said: bool
+) -> None:
+    """As of a shingled disk: 7 % by one measurement, 64 % by the next."""
+    run = FakeRun()
+    run.add_queue_depths("read", {1: 80.0, 31: 160.0})
+    for depth, iops in {1: 3000.0, 4: 3010.0, 31: 3020.0}.items():
+        about: dict[str, Any] = {"pattern": "random", "block_bytes": 4096, "queue_depth": depth}
+        run.add(f"queue-depth/write/{depth}", "write", iops=iops, elapsed_s=elapsed_s, **about)
+    assert ("Random writes gain nothing" in text_of(run)) == said
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_drive_that_hardly_ever_answers_is_judged_without_a_warning() -> None:
     rate = np.where(np.arange(640) == 320, 200.0, 0.0)

@@ -19,7 +19,7 @@ from fourcorners.analysis.estimate import averaged, of_point, of_series
 from fourcorners.analysis.quantity import IOPS, QUANTILES, THROUGHPUT
 from fourcorners.analysis.remark import Ratio, Remark, of_estimate, ratio_of
 from fourcorners.analysis.source import RunData, measured
-from fourcorners.analysis.traits import Operation, Traits, busiest
+from fourcorners.analysis.traits import Operation, Traits, busiest, is_of_first_writes
 from fourcorners.sentences import Said, say
 
 HALF_SPEED_GOOD_BYTES = 256 * 2**10
@@ -324,6 +324,8 @@ def _queueing(run: RunData, traits: Traits, advice: Advice) -> None:
             said, side = say("advice.queueing_gains", **words), advice.strengths
             name = f"queueing_gains_{operation}"
         elif seen.queue_effect != "gain":
+            if any(is_of_first_writes(one) for one in (points[0], points[-1])):
+                continue  # How a cache that fills meanwhile would serve them next time is not known.
             name = f"queueing_gains_nothing_{operation}"
             more = (
                 "queueing_gains_nothing_more" if operation == "write" else "queueing_gains_nothing"
