@@ -143,7 +143,7 @@ def test_times_that_change_on_the_way_are_none_of_heads(longer: np.ndarray) -> N
     assert followed.in_turn is None
 
 
-@pytest.mark.parametrize(("height", "size"), [(0.5e6, 8e6), (3e6, None)])
+@pytest.mark.parametrize(("height", "size"), [(0.5e6, 8e6), (1.5e6, None), (3e6, None)])
 def test_what_leaves_a_disks_cache_late_is_added(
     height: float, size: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

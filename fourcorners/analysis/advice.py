@@ -325,7 +325,7 @@ def _queueing(run: RunData, traits: Traits, advice: Advice) -> None:
             name = f"queueing_gains_{operation}"
         elif seen.queue_effect != "gain":
             if any(is_of_first_writes(one) for one in (points[0], points[-1])):
-                continue  # How a cache that fills meanwhile would serve them next time is not known.
+                continue  # A cache that fills meanwhile is another one the next time.
             name = f"queueing_gains_nothing_{operation}"
             more = (
                 "queueing_gains_nothing_more" if operation == "write" else "queueing_gains_nothing"

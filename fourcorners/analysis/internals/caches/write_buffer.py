@@ -56,7 +56,8 @@ _SWITCHES = 2
 one."""
 
 _TRACKS_MAX = 2.0
-"""If the steps in which room becomes free are higher than so many tracks, they are not tracks."""
+"""If the bytes of the steps in which room becomes free are more than so many tracks, they are not
+tracks, and the line on which the buffer is full does not follow from them."""
 
 
 def request_bytes(m: Measured) -> float:
@@ -222,7 +223,9 @@ def size(view: View) -> Answer:
     rpm, switch_s, track_bytes = (float(value or 0.0) for value in turn)
     half_turn_s, drain = 30 / rpm, buffer.drain_rate
     late_s = half_turn_s + _SWITCHES * switch_s
-    if filled * buffer.scatter > _TRACKS_MAX * track_bytes:
+    # A step of so many bytes at the link's rate rises above the drain by its height.
+    step_bytes = filled * buffer.scatter / (1 - drain / buffer.link_rate)
+    if step_bytes > _TRACKS_MAX * track_bytes:
         return unknown(say("large_steps"), detail=detail)
     # The wait for the sector is anything between zero and one turn.
     either_s = half_turn_s + switch_s
