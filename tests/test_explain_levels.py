@@ -13,7 +13,14 @@ from specimen_drive import program, truths
 
 import fourcorners as fc
 from fourcorners.analysis.internals.flash.conflicting_reads import typical_s
-from fourcorners.analysis.internals.flash.levels import CHANNEL, DIE, Pairs, levels, out_of_turn
+from fourcorners.analysis.internals.flash.levels import (
+    CHANNEL,
+    DIE,
+    Pairs,
+    levels,
+    next_one_waits,
+    out_of_turn,
+)
 from fourcorners.analysis.source import Measured
 from fourcorners.suites.probes.conflicts import stripes_wanted
 
@@ -96,6 +103,26 @@ def test_units_that_share_a_die_out_of_turn_are_no_dies() -> None:
     found = levels(16, [Pairs(in_turn)], 80e-6)
     assert found is not None
     assert found.dies == 16
+
+
+def test_waits_for_a_die_that_differ_by_little_are_of_one_level() -> None:
+    """Two dies of four planes each; a read of the next plane waits a little longer than the others,
+    by several times the error of a pair."""
+    waits_s = {1: 36.9e-6, 2: 36.0e-6, 3: 36.1e-6, 8: 36.0e-6}
+    latency_s = {n: 82e-6 + waits_s.get(n, 0.0) for n in range(1, 9)}
+    kinds = [Pairs(latency_s, 0.05e-6), Pairs(latency_s, 0.05e-6, 82e-6)]
+    found = levels(8, kinds, 80e-6)
+    assert found is not None
+    assert (found.planes, found.dies, found.are_first) == (4, 2, True)
+    # By as much as a channel's wait they are of two levels, which no order of planes has.
+    apart = latency_s | {1: latency_s[1] + 8e-6}
+    kinds = [Pairs(apart, 0.05e-6), Pairs(apart, 0.05e-6, 82e-6)]
+    assert levels(8, kinds, 80e-6) is None
+    # The next place is of the same die all the same: what was taken for a stripe is a part of one.
+    assert next_one_waits(kinds, 8)
+    assert not next_one_waits([Pairs(latency_s | {1: 82e-6}, 0.05e-6, 82e-6)], 8)
+    # Nothing shows where the same unit hardly waits.
+    assert not next_one_waits([Pairs(dict.fromkeys(range(1, 9), 82e-6), 0.05e-6, 82e-6)], 8)
 
 
 def test_a_long_and_a_short_read_do_not_scatter_by_their_difference() -> None:

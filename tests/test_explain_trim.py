@@ -1,11 +1,15 @@
 """What a drive forgets by TRIM, as the probe finds it."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from explain_fixture import KIB, probed, small_ssd
 
 import fourcorners as fc
+from fourcorners.analysis.internals.flash import trim_granularity
+from fourcorners.analysis.internals.view import View
 from fourcorners.errors import UserError
 from fourcorners.suites.probes import trim
 from fourcorners.suites.subject import Subject
@@ -32,6 +36,42 @@ def test_a_drive_that_answers_both_alike_shows_nothing(tmp_path: Path) -> None:
     slow = {"read_overhead": Seconds(0.8e-3)}
     found = probed("probe-trim", small_ssd(controller=slow), tmp_path)
     assert found["trim_granularity"].verdict == "not identifiable"
+
+
+@pytest.mark.parametrize(
+    ("trimmed_us", "kept_us", "value"),
+    [
+        # The map of large parts only is in memory.
+        ((113, 113, 54, 54), (173, 113, 173, 113), None),
+        # That of the smallest parts is.
+        ((54, 113, 54, 113), (113, 173, 173, 113), 4 * KIB),
+        ((54, 54, 54, 54), (113, 173, 173, 113), 4 * KIB),
+        # No read needs the map.
+        ((113, 113, 54, 54), (113, 113, 113, 113), 16 * KIB),
+        ((113, 113, 113, 113), (173, 173, 173, 173), None),
+    ],
+)
+def test_a_drive_that_reads_its_map_first_may_have_forgotten_what_it_reads_slowly(
+    trimmed_us: tuple[int, ...], kept_us: tuple[int, ...], value: float | None
+) -> None:
+    def points(kind: str, times_us: tuple[int, ...]) -> list[SimpleNamespace]:
+        return [
+            SimpleNamespace(
+                point={"kind": kind, "part_bytes": 4 * KIB << n},
+                latency_percentile_s=lambda _, us=us: us * 1e-6,
+            )
+            for n, us in enumerate(times_us)
+        ]
+
+    read = [
+        *points("trimmed", trimmed_us),
+        *points("kept", kept_us),
+        *points("never written", (54,)),
+    ]
+    view = SimpleNamespace(points=lambda *_: read, once=lambda picked: picked(view))
+    found = trim_granularity.granularity(cast(View, view))
+    assert found is not None
+    assert found.value == value
 
 
 @pytest.mark.parametrize(

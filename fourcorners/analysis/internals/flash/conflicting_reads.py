@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from fourcorners.analysis.internals.flash.interleaving import Seen
-from fourcorners.analysis.internals.flash.levels import Levels, Pairs, levels, out_of_turn
+from fourcorners.analysis.internals.flash.levels import (
+    PLANES_MAX,
+    Levels,
+    Pairs,
+    levels,
+    next_one_waits,
+    out_of_turn,
+)
 from fourcorners.analysis.internals.view import Pick, PointAxis, View, by, ids, pick
 from fourcorners.analysis.source import Measured
 
@@ -152,6 +159,22 @@ def shown_levels(view: View) -> Levels | None:
     if count is None or one is None:
         return None
     return levels(count, [view.once(pairs, kind) for kind in PAIRS], 1 / one[0])
+
+
+def planes_follow(view: View) -> bool:
+    """Whether planes of a die follow each other directly, although their number does not show."""
+    count = view.once(units)
+    if count is None or view.once(shown_levels) is not None:
+        return False
+    return next_one_waits([view.once(pairs, kind) for kind in PAIRS], count)
+
+
+def row_max_bytes(view: View) -> int:
+    """The most of what is written in sequence that a die may program together: a stripe, or one for
+    each plane where planes follow each other directly; 0 where no stripe shows."""
+    found = view.once(seen)
+    part = 0 if found is None else found.stripe_bytes or 0
+    return part * (PLANES_MAX if view.once(planes_follow) else 1)
 
 
 def own_units(view: View) -> int | None:

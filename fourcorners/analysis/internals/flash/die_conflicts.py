@@ -12,6 +12,7 @@ from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.flash.boundary_reads import Crossings
 from fourcorners.analysis.internals.flash.conflicting_reads import (
     PAIRS,
+    planes_follow,
     points,
     seen,
     shown_levels,
@@ -62,6 +63,9 @@ def stripe(view: View) -> Answer:
         said = say("planes_first", planes=levels.planes, part=stripe)
         both = [*evidence, *ids(points(view, *PAIRS))]
         return known(stripe * levels.planes, said, detail=detail, evidence=both)
+    if view.once(planes_follow):
+        both = [*evidence, *ids(points(view, *PAIRS))]
+        return unknown(say("planes_follow", part=stripe), detail=detail, evidence=both)
     said = say("measured", beyond=beyond, gain=seen.window[beyond] / seen.one_die)
     return known(stripe, said, detail=detail, evidence=evidence)
 

@@ -50,6 +50,12 @@ later."""
 _SLACK = 2.0
 """A label is ruled out only by so many standard deviations."""
 
+_WITHIN = 0.1
+"""A grouping that no drive has, and that fits better than all that drives have, is set aside if
+units of one level differ by up to this share of the wait for the same unit: a read that waits takes
+a little longer or shorter by what comes with it, as a command or a page that is read again. Of a
+level that the shapes do not have, units differ by a channel's wait or more."""
+
 NOTHING, CHANNEL, DIE = range(3)
 """What the units of a pair share."""
 
@@ -160,13 +166,19 @@ def levels(units: int, kinds: Sequence[Pairs], unit_s: float) -> Levels | None:
         (fit for group in shapes if (fit := _fit(group, measured)) is not None),
         key=lambda fit: fit.criterion,
     )
-    near = [fit for fit in fits if fit.criterion - fits[0].criterion < -2 * math.log(FALSE_ALARM)]
     # Of groupings that the latencies do not tell apart, those that no drive has are left out.
-    possible = [
-        (fit, told) for fit in near if (told := _told(shapes[fit.group], fit, kinds, unit_s, units))
+    fitting = [
+        (fit, told) for fit in fits if (told := _told(shapes[fit.group], fit, kinds, unit_s, units))
     ]
-    if not possible:
+    if not fitting:
         return None
+    first_fit = fitting[0][0]
+    apart_by = -2 * math.log(FALSE_ALARM)
+    if first_fit.criterion - fits[0].criterion >= apart_by and not _alike_within(
+        first_fit, apart, kinds, units
+    ):
+        return None
+    possible = [one for one in fitting if one[0].criterion - first_fit.criterion < apart_by]
     seen = {(shape.planes, shape.channels) for _, told in possible for shape in told}
     if len({planes for planes, _ in seen}) != 1:
         return None
@@ -224,6 +236,22 @@ def _fit(group: tuple[int, ...], measured: Sequence[tuple[Floats, float]]) -> _F
     return _Fit(group, np.array(means), criterion) if distinct else None
 
 
+def _alike_within(fit: _Fit, apart: Sequence[int], kinds: Sequence[Pairs], units: int) -> bool:
+    """Whether all units of each group of a grouping take as long, but for a small share of the wait
+    for the same unit, in all kinds that show that wait."""
+    telling = [
+        (kind, mean_s)
+        for kind, mean_s in zip(kinds, fit.mean_s, strict=True)
+        if units in kind.latency_s
+    ]
+    return bool(telling) and all(
+        abs(kind.latency_s[n] - mean_s[group])
+        <= _WITHIN * (kind.latency_s[units] - min(kind.latency_s.values()))
+        for kind, mean_s in telling
+        for n, group in zip(apart, fit.group, strict=True)
+    )
+
+
 def _told(
     shapes: Sequence[Shape], fit: _Fit, kinds: Sequence[Pairs], unit_s: float, units: int
 ) -> set[Shape]:
@@ -239,6 +267,13 @@ def out_of_turn(units: int, kinds: Sequence[Pairs]) -> bool:
     apart = sorted(set.intersection(*(set(kind.latency_s) for kind in telling))) if telling else []
     nearest = next((n for n in apart if all(_as_itself(kind, n, units) for kind in telling)), units)
     return units % nearest != 0
+
+
+def next_one_waits(kinds: Sequence[Pairs], units: int) -> bool:
+    """Whether the next unit waits for the first one as that waits for itself: it is another plane
+    of the same die."""
+    telling = [k for k in kinds if k.tells_dies and {1, units} <= k.latency_s.keys()]
+    return units > 1 and bool(telling) and all(_as_itself(kind, 1, units) for kind in telling)
 
 
 def _elsewhere(shape: Shape, apart: Sequence[int], kinds: Sequence[Pairs], units: int) -> bool:

@@ -3,6 +3,10 @@
 A drive answers reads of unmapped LBAs without the medium. A trimmed part of g bytes at a multiple
 of g contains whole units of the drive if g is at least the unit. Therefore the smallest part whose
 reads are fast is the unit.
+
+A drive that keeps its map on the flash may first have to read that, of any place. Reads of what was
+kept then take one of two times, and a slow read of a trimmed part does not show that the part was
+kept. A fast one still shows that it was not.
 """
 
 from __future__ import annotations
@@ -42,6 +46,11 @@ def granularity(view: View) -> Answer | None:
         return unknown(say("alike", **times), detail=detail)
     between_s = math.sqrt(kept_s * unmapped_s)
     taken = {size: s < between_s for size, s in sorted(trimmed.items())}
+    if max(kept.values()) > APART * kept_s and not all(taken.values()):
+        smallest = min(trimmed)
+        if trimmed[smallest] <= ALIKE * unmapped_s:
+            return known(smallest, say("or_less", **times), detail=detail)
+        return unknown(say("map_read_too", **times, slower=max(kept.values())), detail=detail)
     sure = all(s <= ALIKE * unmapped_s or s >= kept_s / ALIKE for s in trimmed.values())
     least = next((size for size, fast in taken.items() if fast), None)
     if not sure or (least is not None and not all(taken[size] for size in taken if size >= least)):

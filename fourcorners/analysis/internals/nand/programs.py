@@ -157,7 +157,7 @@ def _beside(view: View, cost: ReadCost) -> tuple[float, float]:
     if unit is None and cost.of_channel and moved[0] == moved[1]:
         # The channel moves whole units, or sectors if it moves no more than what is read.
         unit = moved[0] if moved[0] >= READ_BYTES else None
-    row = view.value("stripe_bytes") or 0.0
+    row = view.value("stripe_bytes") or conflicting_reads.row_max_bytes(view)
     further = cost.over_channel(0.0, max(row - READ_BYTES, 0.0))[1]
     page = view.value("page_bytes") or row
     # Of a unit, or of a page where the unit is not known, that is written in part the rest is read.
