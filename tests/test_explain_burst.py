@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from explain_fixture import KIB, MIB, code, probed, small_ssd
+from analysis_fixture import FakeRun
+from explain_fixture import KIB, MIB, code, probed, small_ssd, view_of
 
+from fourcorners.analysis.internals.caches import slc_cache
 from fourcorners.analysis.internals.caches.buffer_line import Buffer, read_curve
 from fourcorners.analysis.internals.caches.burst_curve import Curve
-from fourcorners.analysis.internals.caches.slc_cache import may_be_buffer, passes
+from fourcorners.analysis.internals.caches.slc_cache import in_order, may_be_buffer, passes
 from fourcorners.analysis.internals.caches.slowdown import Bend, find_bends
 from fourcorners_validation.arena.drive_text import (
     Bytes,
@@ -164,6 +166,49 @@ def test_the_last_of_two_bends_is_the_cache() -> None:
     bend, _ = find_bends(_curve((20e6, 500e6), (130e6, 300e6), (350e6, 80e6)))
     assert bend.count_bytes == pytest.approx(150e6, rel=0.002)
     assert bend.fast_rate / bend.slow_rate == pytest.approx(300 / 80, rel=0.03)
+
+
+def test_the_first_of_two_bends_is_the_cache_where_the_drive_folds_later_on() -> None:
+    """After 371 MB it writes to other cells, and after 1.36 GB it has to fold what was cached."""
+    bends = find_bends(_curve((371e6, 136e6), (990e6, 19.8e6), (640e6, 14.4e6)))
+    bend = in_order(bends)[0]
+    assert bend.is_one
+    assert bend.count_bytes == pytest.approx(371e6, rel=0.01)
+    assert bend.slow_rate == pytest.approx(19.8e6, rel=0.02)
+
+
+def _filled(*pieces: tuple[float, float]) -> FakeRun:
+    """A run that only filled its drive: such amounts at such rates."""
+    curve, run = _curve(*pieces), FakeRun(capacity_bytes=2 * 2**30)
+    at_ns = np.rint(curve.seconds * 1e9).astype(np.int64)
+    count = np.full(len(at_ns), 16)
+    block = round(curve.count_bytes[-1] / count.sum())
+    run.add(
+        "probe-overwrite/fill",
+        "write",
+        iops=count.sum() / float(curve.seconds[-1]),
+        elapsed_s=float(curve.seconds[-1]),
+        block_bytes=block,
+        stage="fill",
+    )
+    run.histograms["probe-overwrite/fill", "write"] = (at_ns, at_ns, count)
+    return run
+
+
+@pytest.mark.parametrize("through", [True, False])
+def test_a_map_that_is_full_of_changes_slows_a_drive_without_a_buffer_like_a_cache(
+    through: bool,
+) -> None:
+    run = _filled((256 * MIB, 23e6), (1792 * MIB, 11e6))
+    durable = {"volatile_write_cache": float(not through), "power_loss_protection": 0.0}
+    view = view_of(run, link_ceiling=550e6, **durable)
+    found, rate = slc_cache.size(view), slc_cache.direct_rate(view)
+    assert rate is not None
+    if through:
+        assert found.said.code == rate.said.code == "slc_cache_bytes.cache_or_map"
+        assert (found.value, rate.value) == (None, None)
+    else:
+        assert found.value == pytest.approx(256 * MIB, rel=0.02)
 
 
 @pytest.mark.parametrize("between", [30e6, 120e6])

@@ -9,8 +9,9 @@ from analysis_fixture import FakeRun
 from explain_fixture import MIB, code, probed, small_ssd, view_of
 
 import fourcorners as fc
+from fourcorners.analysis.internals.answer import known
 from fourcorners.analysis.internals.collection import stalls
-from fourcorners.analysis.internals.collection.spare_area import find_cliff
+from fourcorners.analysis.internals.collection.spare_area import counted, find_cliff
 from fourcorners.analysis.internals.collection.superblock import Waits, erase_cycle, reads_beside
 from fourcorners.analysis.internals.collection.write_amplification import (
     SHARES,
@@ -20,6 +21,7 @@ from fourcorners.analysis.internals.collection.write_amplification import (
     moved_units,
 )
 from fourcorners.recording import IoLog
+from fourcorners.sentences import say
 from fourcorners_validation.arena.drive_text import (
     Bytes,
     BytesPerSecond,
@@ -209,6 +211,21 @@ def test_how_amplification_falls_tells_the_spare_area_whatever_was_written_befor
     # Where the cost of moving may be anything, less is known.
     unknown = likely_share(edges, longer, 0.03, 0.0, replace(known, cost_spread=0.5, drift=0.3))
     assert unknown.high - unknown.low > likely.high - likely.low
+
+
+@pytest.mark.parametrize(
+    ("by_bytes", "status"),
+    [((0.277, (0.270, 0.284)), False), ((0.124, (0.121, 0.127)), True), (None, None)],
+)
+def test_an_amplification_that_the_bytes_before_the_cliff_contradict_is_not_given(
+    by_bytes: tuple[float, tuple[float, float]] | None, status: bool | None
+) -> None:
+    """Planes that collect by themselves have the course of the rate, but another cost."""
+    said = say("any.value")
+    by_pace = known(0.12, said, interval=(0.106, 0.135))
+    other = None if by_bytes is None else known(by_bytes[0], said, interval=by_bytes[1])
+    checks = counted(by_pace, other, ["fill"]).checks
+    assert [check.holds for check in checks] == ([] if status is None else [status])
 
 
 def test_a_slower_part_before_the_cliff_is_its_beginning() -> None:

@@ -18,7 +18,12 @@ from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.buffer_line import FASTER_MIN, FIRST_BYTES, Buffer
 from fourcorners.analysis.internals.caches.burst_curve import BUCKET, Curve, completion_curve
 from fourcorners.analysis.internals.caches.program_rounds import find_rounds
-from fourcorners.analysis.internals.caches.slowdown import SLOWER_MIN, Bend, find_bends
+from fourcorners.analysis.internals.caches.slowdown import (
+    NEAR_BEND,
+    SLOWER_MIN,
+    Bend,
+    find_bends,
+)
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.source import Measured, capacity_bytes
 from fourcorners.sentences import say
@@ -114,6 +119,14 @@ def _round_bytes(curve: Curve, bend: Bend) -> float:
     return period_s * bend.slow_rate
 
 
+def in_order(bends: tuple[Bend, Bend]) -> tuple[Bend, Bend]:
+    """The last bend of a burst and the one before it, in the order in which they count. A cache
+    ends at the first one that a write buffer does not explain; a later one is of what the drive
+    does beyond its cache. Where both are one bend, the last is known better."""
+    last, before = bends
+    return bends if before.count_bytes > NEAR_BEND * last.count_bytes else (before, last)
+
+
 def may_be_buffer(bend: Bend, short: Curve | None, buffer: Buffer | None) -> bool:
     """Whether a write buffer alone explains a bend, although the short burst showed none, or a
     smaller one: it may have been half full then.
@@ -199,9 +212,10 @@ def _search(view: View) -> _Search:
             write_buffer.CACHE_SHARE_MIN * m.bytes,
         )
         told.append(least)
-        # Past its cache a drive may slow down once more, by less. Then the bend before it counts.
+        # Past its cache a drive may slow down once more, as one does that first writes to other
+        # cells directly and then has to fold what is in the cache: the first bend counts.
         curve = completion_curve(view.run, m)
-        for bend in find_bends(curve, grain):
+        for bend in in_order(find_bends(curve, grain)):
             soon = None if through else view.once(_soon_again)
             # A buffer is filled at the same rate each time, a cache that was emptied need not be.
             same = soon is not None and soon.fast_rate >= _SAME_RATE_MIN * bend.fast_rate
@@ -270,10 +284,9 @@ def size(view: View) -> Answer:
     """Finds how many bytes of a long burst the cache takes before the burst slows down for good."""
     search = view.once(_search)
     if search.found is not None:
+        if other := _other_cause(view, search.found):
+            return other
         found, recovery = search.found, view.once(_recovery)
-        if recovery is not None and recovery.is_none:
-            said = say("slc_cache_bytes.once_only", size=found.sizes[0])
-            return unknown(said, evidence=recovery.evidence)
         value, low, high = found.sizes
         said = say("measured", fast=found.bend.fast_rate, slow=found.bend.slow_rate)
         evidence = ids([found.burst])
@@ -322,6 +335,23 @@ def _hidden_buffer(view: View, found: _Found) -> float:
     return min(max(bend.count_bytes - bend.fast_rate * bend_s, 0.0), _BUFFER_MAX)
 
 
+def _other_cause(view: View, found: _Found) -> Answer | None:
+    """The answer where something other than a cache may have slowed down the burst; else ``None``.
+
+    A pause gives back a cache, which shows where it ended in the burst that is repeated after one.
+    A drive without a write buffer also becomes slower where its map in memory is full of changes,
+    as each further write has to put one of them on the flash; it does not become faster in a pause.
+    """
+    recovery = view.once(_recovery)
+    if recovery is not None and recovery.is_none:
+        said = say("slc_cache_bytes.once_only", size=found.sizes[0])
+        return unknown(said, evidence=recovery.evidence)
+    if recovery is None and write_buffer.writes_through(view):
+        said = say("slc_cache_bytes.cache_or_map", size=found.sizes[0])
+        return unknown(said, evidence=ids([found.burst]))
+    return None
+
+
 def _tested(answer: Answer, recovery: _Recovered | None) -> Answer:
     """The answer; what comes back in a pause was a cache, and no rate limit."""
     if recovery is None:
@@ -335,10 +365,9 @@ def direct_rate(view: View) -> Answer | None:
     found = view.once(_search).found
     if found is None:
         return None
+    if other := _other_cause(view, found):
+        return other
     recovery = view.once(_recovery)
-    if recovery is not None and recovery.is_none:
-        said = say("slc_cache_bytes.once_only", size=found.sizes[0])
-        return unknown(said, evidence=recovery.evidence)
     rate = found.bend.slow_rate
     bounds = (rate * (1 - _MARGIN), rate * (1 + _MARGIN))
     evidence = ids([found.burst])

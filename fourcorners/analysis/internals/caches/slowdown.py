@@ -25,7 +25,7 @@ _BEFORE, _ABOUT, _AFTER = (0.6, 0.9), 1.3, 1.04
 """The ranges for the line before a bend, for the bend itself and for the rate after it, in times of
 the bytes before the bend."""
 
-_NEAR_BEND = 0.8
+NEAR_BEND = 0.8
 """If the previous bend is beyond this share of the bytes before a bend, both may be the same."""
 
 _NEAR_SHARES, _NEAR_PLACES = (0.08, 0.03), 120
@@ -123,7 +123,7 @@ def _without_stops(curve: Curve) -> Curve:
 def _lasts(curve: Curve, start: float, place: float, end: float) -> bool:
     """Whether parts of equal length after a bend differ from those before it by more than they
     scatter."""
-    low = start if start < _NEAR_BEND * place else 0.0
+    low = start if start < NEAR_BEND * place else 0.0
     high = min(_AFTER * place, 0.97 * end)
     part = min(place - low, end - high) / _PARTS
     edges = (
@@ -157,7 +157,7 @@ def _lines(
 ) -> tuple[Bend, Floats]:
     """The bend at ``place`` with the rates of the lines of time before and after it, and the line
     before it."""
-    low = max(_BEFORE[0] * place, start if start < _NEAR_BEND * place else 0.0)
+    low = max(_BEFORE[0] * place, start if start < NEAR_BEND * place else 0.0)
     before = np.linspace(low, max(_BEFORE[1] * place, 0.5 * (low + place)), _POINTS)
     after = np.linspace(min(_AFTER * place, 0.97 * end), end, _POINTS)
     early = np.polyfit(before, curve.seconds_at(before), 1)

@@ -373,12 +373,29 @@ def by_amplification(view: View) -> Answer:
         "goodness": {"chi_squared_per_stretch": likely.misfit, "stretches": _STRETCHES},
     }
     interval = (likely.low, likely.high)
+    detail |= {"share": likely.share, "share_interval": interval}
     answer = known(likely.share, say("measured"), interval=interval, detail=detail)
-    # The buffer is faster than the flash, and its rounds are those of the dies. Of the policies of
-    # collection, the estimate weighs several; the course of the rate tests them.
+    # The buffer is faster than the flash, and its rounds are those of the dies.
     answer = answer.checked(Assumption.FLASH_LIMITS, True, ids(FILL(view)))
-    answer = answer.checked(Assumption.GREEDY_COURSE, True, ids(OVERWRITE(view)))
+    answer = counted(answer, view.answer("op_by_cliff"), ids(OVERWRITE(view)))
     return answer if stall_s is None else answer.checked(Assumption.DIES_TOGETHER, True)
+
+
+def counted(answer: Answer, by_bytes: Answer | None, evidence: Sequence[str]) -> Answer:
+    """The spare area by amplification, tested by that which the bytes before the cliff show.
+
+    Of the policies of collection the estimate weighs several, and the course of the rate tests
+    their kind; but what it costs to move a unit it takes from reads and programs of one plane.
+    Planes that collect by themselves, while the host's writes go to all of a die, have the course
+    and another cost. Only a count of bytes shows that.
+    """
+    value, interval = answer.value, answer.interval
+    if value is None or interval is None or by_bytes is None:
+        return answer
+    if by_bytes.value is None or by_bytes.interval is None:
+        return answer
+    agrees = not disagree(value, interval, by_bytes.value, by_bytes.interval)
+    return answer.checked(Assumption.GREEDY_COURSE, agrees, evidence)
 
 
 def combined(view: View) -> Answer:
@@ -388,13 +405,14 @@ def combined(view: View) -> Answer:
     if by_bytes.value is None or by_bytes.interval is None:
         return by_bytes
     value, interval = by_bytes.value, by_bytes.interval
-    other = None if by_pace is None else by_pace.value
+    # A value that the cliff contradicts is not given, but it makes the cliff doubtful as well.
+    other = None if by_pace is None else by_pace.detail.get("share")
     detail: dict[str, object] = {"by_cliff": value, "by_amplification": other}
-    if by_pace is None or other is None or by_pace.interval is None:
+    if by_pace is None or other is None:
         answer = known(value, say("measured"), interval=interval, detail=detail)
         return replace(answer, checks=by_bytes.checks)
     detail["goodness"] = {"disagreement": abs(other / value - 1)}
-    if disagree(value, interval, other, by_pace.interval):
+    if disagree(value, interval, other, by_pace.detail["share_interval"]):
         return unknown(say("disagree"), detail=detail)
     # The rate after the cliff, which counts no bytes before it, tests the place of the cliff.
     answer = known(value, say("beside_the_pace"), interval=interval, detail=detail)
