@@ -68,7 +68,8 @@ def test_a_drive_that_reads_its_map_first_may_have_forgotten_what_it_reads_slowl
         *points("kept", kept_us),
         *points("never written", (54,)),
     ]
-    view = SimpleNamespace(points=lambda *_: read, once=lambda picked: picked(view))
+    view = SimpleNamespace(points=lambda *_: read)
+    view.once = lambda picked: picked(view)
     found = trim_granularity.granularity(cast(View, view))
     assert found is not None
     assert found.value == value
