@@ -13,6 +13,7 @@ from fourcorners.analysis import internals
 from fourcorners.analysis.internals.answer import known
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import buffer_line, write_buffer
+from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.disk import mechanics, tracks, zones
 from fourcorners.analysis.internals.resolver import Resolver
 from fourcorners.finding import Finding
@@ -155,6 +156,40 @@ def test_what_leaves_a_disks_cache_late_is_added(
     # Half a turn of 10 ms and two switches, at 100 MB/s.
     assert write_buffer.size(view_of(run, **turn)).value == pytest.approx(size)
     assert write_buffer.size(view_of(run)).value == pytest.approx(7.3e6)
+
+
+def test_a_disk_may_have_less_room_than_the_line_says_by_a_run_that_it_writes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As of a shingled disk (number 62 of seed 1777251), which frees a run as it begins it."""
+    shown = buffer_line.Buffer(4.5e6, 0.1e6, 1e9, 1e8, 1e5, 0.1, 0.0, 4.5e6)
+    monkeypatch.setattr(write_buffer, "read_curve", lambda *burst, in_rounds: shown)
+    run = FakeRun()
+    run.add("probe-burst/short", "write", iops=1000.0, elapsed_s=2.0, stage="short")
+    count_bytes = 4096.0 * np.arange(1, 2001)
+    # At the link's rate up to 4 MB, and at that of the platters later.
+    late = np.maximum(count_bytes - 4e6, 0)
+    times = (np.minimum(count_bytes, 4e6) / 1e9 + late / 1e8) * 1e9
+    run.histograms["probe-burst/short", "write"] = (times, times, np.ones(2000))
+    turn = {"rotation_rpm": 6000, "track_switch": 1e-3, "track_bytes": 1e6}
+    found = write_buffer.size(view_of(run, **turn))
+    assert found.interval is not None
+    assert found.interval[0] == pytest.approx(4e6 - 1e8 * 4e-3, rel=0.01)
+
+
+def test_a_disk_that_drains_unevenly_has_a_buffer_of_less_certain_size() -> None:
+    """The line from the late part of the burst back to when the buffer was full is long."""
+    margins = []
+    for slower in (1.0, 0.99):
+        seconds = np.linspace(0.001, 1, 4000)
+        rates = np.where(seconds < 0.75, 1e8, slower * 1e8)
+        drained = np.cumsum(np.diff(seconds, prepend=0.0) * rates)
+        curve = Curve(seconds, np.minimum(4e6 + drained, 3e8 * seconds))
+        buffer = buffer_line.read_curve(curve, 4096.0, in_rounds=False)
+        assert buffer is not None
+        margins.append(buffer.margin_bytes)
+    # By half of 1 % of 100 MB/s, over 0.73 s.
+    assert margins[1] - margins[0] > 0.3e6
 
 
 def test_a_disk_has_no_flash() -> None:

@@ -158,18 +158,23 @@ def read_curve(curve: Curve, block_bytes: float, *, in_rounds: bool = True) -> B
         else:
             round_bytes, level = 0.0, float(above.mean())
             size, margin = level + drain * _LAG_S[0], drain * _LAG_S[1]
-            # The line is longer than the part that shows it: back to when the buffer was full.
-            lever_s = float(times[late].mean()) - size / (link - drain)
-            margin += abs(halves[0] - halves[1]) / 2 * max(lever_s, 0.0)
+            margin += _lever(times[late], halves, size / (link - drain))
         margin += _SIZE_MARGIN * size
     else:
         round_bytes, level = 0.0, float(above.mean())
         size = upper + drain / link * steps / (1 - drain / link)
         margin = max(0.45 * steps, _DISK_LAG_S * drain) + 0.006 * size
+        margin += _lever(times[late], halves, size / (link - drain))
     if size < _BLOCKS_MIN * block_bytes or size > _FULL_SHARE * float(curve.count_bytes[-1]):
         return None
     margin += block_bytes
     return Buffer(size, margin, link, drain, drain_margin, steps / size, round_bytes, level)
+
+
+def _lever(late_s: Floats, halves: list[float], full_s: float) -> float:
+    """The bytes by which the line may be off when the buffer was full. It is longer than the part
+    that shows it, and the rates of the halves of that part say how sure its slope is."""
+    return abs(halves[0] - halves[1]) / 2 * max(float(late_s.mean()) - full_s, 0.0)
 
 
 def _waits(curve: Curve, block_bytes: float, link: float) -> bool:

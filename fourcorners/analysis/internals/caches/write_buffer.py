@@ -15,6 +15,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches.buffer_line import (
@@ -54,6 +56,10 @@ that drains it at once, its size is not known."""
 _SWITCHES = 2
 """The seek to the first track takes so many switches between tracks with settling, give or take
 one."""
+
+_WAIT_S = 0.5e-3
+"""A burst that falls behind the link's rate by so much waits for a disk: less than a tenth of a
+turn, and more than commands differ by."""
 
 _TRACKS_MAX = 2.0
 """If the bytes of the steps in which room becomes free are more than so many tracks, they are not
@@ -229,15 +235,28 @@ def size(view: View) -> Answer:
         return unknown(say("large_steps"), detail=detail)
     # The wait for the sector is anything between zero and one turn.
     either_s = half_turn_s + switch_s
+    least = low + drain * (late_s - either_s)
+    least = min(least, _filled_at_once(curve, buffer))
     switch = view.answer("track_switch")
     answer = known(
         filled + drain * late_s,
         say("of_a_disk", late_bytes=drain * late_s, late_s=late_s),
-        bounds=(low + drain * (late_s - either_s), high + drain * (late_s + either_s)),
+        bounds=(least, high + drain * (late_s + either_s)),
         detail=detail,
         evidence=[*found.evidence, *((switch and switch.evidence) or ())],
     )
     return _tested(answer, found)
+
+
+def _filled_at_once(curve: Curve, buffer: Buffer) -> float:
+    """The bytes that were accepted at the link's rate before the first wait, less what may have
+    been written meanwhile. A disk that frees a whole run of its cache as it begins to write it has
+    room for one run more from then on."""
+    behind_s = curve.seconds - curve.count_bytes / buffer.link_rate
+    waits = np.flatnonzero(behind_s > behind_s[0] + _WAIT_S)
+    last = max(int(waits[0]) - 1, 0) if len(waits) else len(behind_s) - 1
+    filled, at_s = float(curve.count_bytes[last]), float(curve.seconds[last])
+    return filled - buffer.drain_rate * at_s
 
 
 def _tested(answer: Answer, found: BufferShown) -> Answer:
