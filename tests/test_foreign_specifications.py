@@ -77,6 +77,17 @@ def test_access_specifications_of_iometer_are_workloads(tmp_path: Path) -> None:
     assert writes.stream.alignment_bytes == 4096
 
 
+def test_the_alignment_of_iometer_is_a_sector_unless_it_says_more(tmp_path: Path) -> None:
+    server, writes = measurements(tmp_path, "file.icf", ICF)
+    assert (server.stream.alignment_bytes, writes.stream.alignment_bytes) == (512, 4096)
+
+
+def test_only_specifications_that_are_assigned_are_run(tmp_path: Path) -> None:
+    assigned = "'Assigned access specs\n\t64K; 100% Write, slow\n'End assigned access specs\n"
+    [writes] = measurements(tmp_path, "one.icf", ICF + assigned)
+    assert writes.stream.block_bytes == 65536
+
+
 def test_lines_with_different_shares_of_reads_have_sizes_of_their_own(tmp_path: Path) -> None:
     text = ICF.replace("512,10,80", "512,10,100").replace("65536,30,80", "65536,30,0")
     [server, _] = measurements(tmp_path, "mixed.icf", text)
@@ -85,6 +96,35 @@ def test_lines_with_different_shares_of_reads_have_sizes_of_their_own(tmp_path: 
     reads, writes = server.stream.sizes.split(",")
     assert reads.startswith("512/17.24")
     assert writes.startswith("4096/28.57")
+
+
+def test_lists_of_vdbench_are_runs(tmp_path: Path) -> None:
+    (tmp_path / "storage.inc").write_text("hd=default,user=root,shell=ssh\nsd=sd1,lun=/dev/sdb\n")
+    found = measurements(
+        tmp_path,
+        "lists.parm",
+        "data_errors=1\ninclude=storage.inc\nwd=w,sd=sd1,seekpct=random,rdpct=50  a comment\n"
+        "rd=r,wd=w,iorate=max,forxfersize=(4k-16k,d),forthreads=(1,8)\n",
+    )
+    streams = [(one.stream.block_bytes, one.stream.queue_depth_per_worker) for one in found]
+    assert streams == [(size, depth) for size in (4096, 8192, 16384) for depth in (1, 8)]
+    assert {one.stream.pattern for one in found} == {"random"}
+    rates = "wd=w,seekpct=0\nrd=r,wd=w,iorate=(100,200)\n"
+    arrivals = [one.stream.arrival for one in measurements(tmp_path, "rates.parm", rates)]
+    assert arrivals == ["poisson:100", "poisson:200"]
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("fsd=f,anchor=/mnt", "files in directories"),
+        ("rd=r,wd=w,iorate=curve,curve=(10,50)", "latency-under-load"),
+        ("rd=r,wd=w,forthreads=(1-5000,1)", "more than 200 runs"),
+        ("include=round.parm", "16 deep"),
+    ],
+)
+def test_what_vdbench_says_beyond_iometer_is_refused(tmp_path: Path, line: str, word: str) -> None:
+    assert word in refused(tmp_path, "round.parm", f"wd=w\n{line}\n")
 
 
 def test_runs_of_vdbench_are_workloads(tmp_path: Path) -> None:
@@ -111,7 +151,7 @@ def test_runs_of_vdbench_are_workloads(tmp_path: Path) -> None:
         ("a.icf", "'ACCESS SPEC", "'SPEC", "no access specifications"),
         ("b.parm", "rdpct=70", "rdpct=700", "no percentage"),
         ("b.parm", "rdpct=70", "rhpct=70", "rhpct is refused"),
-        ("b.parm", "iorate=1000", "iorate=curve", "iorate=curve is refused"),
+        ("b.parm", "iorate=1000", "iorate=curve", "a curve is refused"),
         ("b.parm", "wd=wd1,iorate", "wd=none,iorate", "there is no workload none"),
         ("b.parm", "xfersize=128k", "xfersize=much", "is no size"),
         ("b.parm", "rd=run1", "elapsed=9,rd=run1", "begin with sd=, wd= or rd="),

@@ -161,12 +161,12 @@ impl Input {
             }
             match formats::told_by(&head, is_whole) {
                 Some(format) => told.push((part, format)),
-                None if head.is_empty() => unknown.push((part, "it is empty")),
-                None => unknown.push((part, "its content is that of no format that is known")),
+                None if head.is_empty() => unknown.push((part, "it is empty".to_owned())),
+                None => unknown.push((part, formats::foreign::what_it_is(&head))),
             }
         }
         let Some((_, format)) = told.first() else {
-            let why = unknown.first().map_or("it holds no file", |(_, why)| why);
+            let why = unknown.first().map_or("it holds no file", |(_, why)| why.as_str());
             return Err(Error::Malformed(format!("{} is no trace: {why}", path.display())));
         };
         let format = *format;
@@ -252,7 +252,7 @@ impl Input {
                 let mut readers = Vec::new();
                 for part in &self.parts {
                     let path = part.path.clone();
-                    readers.push((formats::reader(format, part.open()?, path, &part.name())?, 0));
+                    readers.push((formats::reader(format, part.open()?, path, &part.name()), 0));
                 }
                 if readers.len() == 1 { readers.remove(0).0 } else { Box::new(Merge::new(readers)) }
             }

@@ -13,6 +13,9 @@ const LINE_BYTES_MAX: usize = 64 << 10;
 /// Bytes that are asked of a file at once.
 const BUFFER_BYTES: usize = 256 << 10;
 
+/// With which some editors begin a text in UTF-8.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// What is wrong with a line; the reader says where it stands.
 pub type Wrong = String;
 
@@ -148,6 +151,10 @@ impl<F: LineFormat> Reader for Lines<F> {
             };
             self.line += 1;
             let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let line = match self.line {
+                1 => line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line),
+                _ => line,
+            };
             if !line.is_empty() {
                 let mut out = Out {
                     records: batch,

@@ -18,6 +18,7 @@ from fourcorners.units import shortened
 _COLUMNS = ("size", "% of size", "% reads", "% random", "delay", "burst", "align", "reply")
 # Of a configuration whose run time is 0, which is until somebody stops it: SNIA's round.
 _RUN_S = 60.0
+_SECTOR_BYTES = 512
 
 
 def suite_document(path: Path) -> dict[str, Any]:
@@ -30,7 +31,7 @@ def suite_document(path: Path) -> dict[str, Any]:
     run_s = sum(count * unit for count, unit in zip(hours, (3600, 60, 1), strict=False)) or _RUN_S
     ramp = _numbers(lines, "'Ramp Up Time", path)
     workloads = []
-    for name, rows in _specifications(lines, path):
+    for name, rows in _assigned(lines, _specifications(lines, path)):
         where = f'{path}: the access specification "{shortened(name)}"'
         stream = {
             **stream_keys([_part(row, where) for row in rows], where),
@@ -76,6 +77,23 @@ def _specifications(lines: list[str], path: Path) -> list[tuple[str, list[dict[s
     return [(name, rows) for name, rows in found if rows]
 
 
+def _assigned(
+    lines: list[str], known: list[tuple[str, list[dict[str, float]]]]
+) -> list[tuple[str, list[dict[str, float]]]]:
+    """The specifications that are assigned to workers, in their order; all where none is."""
+    wanted: dict[str, None] = {}
+    inside = False
+    for line in lines:
+        text = line.strip()
+        if text.startswith("'"):
+            inside = text.lower().startswith("'assigned access specs")
+        elif inside and text:
+            wanted[text] = None
+    by_name = dict(known)
+    found = [(name, by_name[name]) for name in wanted if name in by_name]
+    return found or known
+
+
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value) or not 0 <= value < 2**53:
@@ -102,8 +120,8 @@ def _pace(rows: list[dict[str, float]], where: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if delay_ms:
         found = {"think": f"{delay_ms:g} ms", "think-every": max(1, int(burst))}
-    if align:
-        found["alignment"] = f"{int(align)} B"
+    # Iometer's 0 is a sector, in its dialog "Sector Boundaries".
+    found["alignment"] = f"{int(align) or _SECTOR_BYTES} B"
     return found
 
 

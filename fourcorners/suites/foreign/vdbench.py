@@ -16,15 +16,35 @@ from fourcorners.units import parse_seconds, shortened
 
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _SIZE = re.compile(r"(\d{1,15})([kmgt]?)", re.IGNORECASE)
-_PASSED_OVER = frozenset(
-    ["sd", "lun", "size", "openflags", "interval", "host", "hd", "align", "offset", "hitarea"]
+
+
+def _keys(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PASSED_OVER = _keys(
+    """
+    sd lun size openflags interval host hosts align offset hitarea data_errors messagescan report
+    histogram debug monitor pause formatxfersize abort_failed_skew port dev lunsearch count
+    """
 )
 """Where the I/Os go, which the target says here, and how results are printed."""
-_MEANT = frozenset(
-    ["wd", "rd", "xfersize", "rdpct", "seekpct", "range", "iorate", "elapsed", "warmup", "threads"]
+_MEANT = _keys(
+    """
+    wd rd hd include xfersize rdpct seekpct range iorate elapsed warmup threads forxfersize forrdpct
+    forseekpct forthreads foriorate
+    """
 )
+_OF_FILES = _keys("fsd fwd anchor create_anchors fwdrate operation operations")
+_LISTS = ("forxfersize", "forrdpct", "forseekpct", "forthreads", "foriorate")
+# A list stands for as many runs, and lists are multiplied.
+_RUNS_MAX = 200
 # What vdbench takes where nothing is said.
 _DEFAULTS = {"xfersize": "4k", "rdpct": "100", "seekpct": "100", "elapsed": "30", "threads": "8"}
+
+_SEEKS = {"seq": "0", "sequential": "0", "eof": "0", "random": "100", "rand": "100"}
+# As with fio's files: what goes deeper goes round.
+_INCLUDES_MAX = 16
 
 _Options = Mapping[str, str]
 
@@ -37,12 +57,10 @@ def suite_document(path: Path) -> dict[str, Any]:
     passed: dict[str, None] = {}
     for number, options in _entries(path):
         kind = next(iter(options))
-        unknown = [key for key in options if key not in _MEANT | _PASSED_OVER]
-        if unknown:
-            raise UserError(
-                f"{path}, line {number}: {shortened(unknown[0])} is refused: it is not among what "
-                f"can be read, {', '.join(sorted(_MEANT))}"
-            )
+        if kind == "hd":
+            passed |= {"hd": None}
+            continue
+        _check(options, f"{path}, line {number}")
         passed |= dict.fromkeys(key for key in options if key in _PASSED_OVER)
         if kind == "sd":
             common |= {key: text for key, text in options.items() if key == "threads"}
@@ -52,12 +70,14 @@ def suite_document(path: Path) -> dict[str, Any]:
         elif kind == "rd":
             default = next((own for _, own in runs if own["rd"] == "default"), {})
             runs.append((number, {**default, **options}))
-        elif kind != "hd":
+        elif kind not in _PASSED_OVER:
             raise UserError(f"{path}, line {number}: use lines that begin with sd=, wd= or rd=")
+    asked = [(number, run) for number, run in runs if run["rd"] != "default"]
     tables = [
-        _run(run, workloads, common, f"{path}, line {number}")
-        for number, run in runs
-        if run["rd"] != "default"
+        _run(one, workloads, common, where)
+        for number, run in asked
+        for where in [f"{path}, line {number}"]
+        for one in _each_of(run, where)
     ]
     if not tables:
         raise UserError(f"{path} has no run (rd=): it is no parameter file of vdbench")
@@ -65,19 +85,80 @@ def suite_document(path: Path) -> dict[str, Any]:
     return document(f"vdbench {path.name}", tables, shown, path.stem)
 
 
-def _entries(path: Path) -> list[tuple[int, dict[str, str]]]:
-    """Lines with their numbers, continued ones together, as options."""
+def _check(options: _Options, where: str) -> None:
+    """Refuses what is not known; raises :class:`UserError`."""
+    for key in options:
+        if key in _OF_FILES:
+            raise UserError(
+                f"{where}: {key} is refused: it is about files in directories, and a target here "
+                "is a drive: use sd=, wd= and rd="
+            )
+        if key == "curve" or options.get("iorate") == "curve":
+            raise UserError(
+                f"{where}: a curve is refused, because its rates depend on what is measured: see "
+                "fourcorners run latency-under-load"
+            )
+        if key not in _MEANT | _PASSED_OVER:
+            raise UserError(
+                f"{where}: {shortened(key)} is refused: it is not among what can be read, "
+                f"{', '.join(sorted(_MEANT))}"
+            )
+
+
+def _each_of(run: _Options, where: str) -> list[_Options]:
+    """The runs that a run with lists (``forxfersize=(4k,8k)``, ``iorate=(100,200)``) stands for."""
+    found: list[_Options] = [run]
+    lists = [key for key in run if key in _LISTS]
+    if "," in run.get("iorate", ""):
+        lists.append("iorate")
+    for key in lists:
+        values = _values(run[key].strip("()"), where)
+        if len(found) * len(values) > _RUNS_MAX:
+            raise UserError(f"{where}: its lists make more than {_RUNS_MAX} runs: shorten them")
+        found = [
+            {**one, key.removeprefix("for"): value, "rd": f"{one['rd']}-{value}"}
+            for one in found
+            for value in values
+        ]
+    return found
+
+
+def _values(text: str, where: str) -> list[str]:
+    """``4k,8k``, or a range with a step or doubled: ``1-64,d``."""
+    words = text.split(",")
+    low, dash, high = words[0].partition("-")
+    if not dash:
+        return words
+    value, last, step = _bytes(low, where), _bytes(high, where), words[-1].lower()
+    by = 0 if len(words) == 1 or step == "d" else max(_bytes(step, where), 1)
+    found: list[str] = []
+    while value <= last and len(found) <= _RUNS_MAX:
+        found.append(str(value))
+        value = value + by if by else max(2 * value, 1)
+    return found
+
+
+def _entries(path: Path, depth: int = 0) -> list[tuple[int, dict[str, str]]]:
+    """Lines with their numbers, continued ones together, as options; those of included files in
+    their place."""
+    if depth > _INCLUDES_MAX:
+        raise UserError(f"{path}: files include one another more than {_INCLUDES_MAX} deep")
     found: list[tuple[int, str]] = []
     for number, line in enumerate(text_of(path, "the parameter file").splitlines(), start=1):
         text = line.strip()
         if not text or text[0] in "*#/":
             continue
+        # What stands behind a blank is a comment, unless the blank follows a comma or a bracket.
+        text = re.split(r"(?<![,(=])\s+(?![,)=])", text, maxsplit=1)[0]
         if found and found[-1][1].endswith(","):
             found[-1] = (found[-1][0], found[-1][1] + text)
         else:
             found.append((number, text))
-    entries = []
+    entries: list[tuple[int, dict[str, str]]] = []
     for number, text in found:
+        if text.lower().startswith("include="):
+            entries += _entries(path.parent / text.partition("=")[2], depth + 1)
+            continue
         # Commas within brackets divide values.
         parts = re.split(r",(?![^(]*\))", re.sub(r"\s", "", text).rstrip(","))
         pairs = [part.partition("=") for part in parts]
@@ -106,7 +187,10 @@ def _run(
 
 def _stream(options: _Options, where: str) -> dict[str, Any]:
     seek = options["seekpct"].lower()
-    random = 0.0 if seek in ("seq", "sequential", "eof") else _percent(seek, "seekpct", where)
+    seek = {"seq": "0", "sequential": "0", "eof": "0", "random": "100", "rand": "100"}.get(
+        seek, seek
+    )
+    random = _percent(seek, "seekpct", where)
     reads = _percent(options["rdpct"], "rdpct", where)
     sizes = options["xfersize"].strip("()").split(",")
     if len(sizes) > 1 and len(sizes) % 2:

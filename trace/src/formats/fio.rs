@@ -4,7 +4,7 @@
 use crate::lines::{LineFormat, Out, Wrong, fields, integer, number, quoted, scaled, words};
 use crate::record::{Operation, Record};
 
-/// An iolog of version 2 or 3, by its first line.
+/// An iolog, its version by its first line.
 ///
 /// Version 3 begins each line with a time in µs. Version 2 has no times but waits: each is, as fio
 /// replays it, the µs since the I/O before; what has no wait before it follows at once.
@@ -28,7 +28,11 @@ impl Iolog {
 
 impl LineFormat for Iolog {
     fn line(&mut self, line: &[u8], out: &mut Out<'_>) -> Result<(), Wrong> {
-        if self.version == 0 || line.starts_with(b"fio version ") {
+        if self.version == 0 && !line.starts_with(b"fio version ") {
+            // The first version has no line that says so.
+            self.version = 1;
+        }
+        if line.starts_with(b"fio version ") {
             let version = Self::version_of(line)
                 .ok_or_else(|| format!("{} is no version of an iolog", quoted(line)))?;
             if self.version != 0 && version != self.version {
@@ -95,18 +99,6 @@ fn old_line(line: &[u8], out: &mut Out<'_>) -> Result<(), Wrong> {
     };
     out.records.push(Record::new(0, operation, offset, length));
     Ok(())
-}
-
-/// Version 1 without the line that later versions begin with.
-pub(crate) struct BareIolog;
-
-impl LineFormat for BareIolog {
-    fn line(&mut self, line: &[u8], out: &mut Out<'_>) -> Result<(), Wrong> {
-        if line.starts_with(b"fio version 1 iolog") {
-            return Ok(());
-        }
-        old_line(line, out)
-    }
 }
 
 /// `time, value, direction, size, offset[, priority]` with `log_offset=1`: ms at the completion,

@@ -4,22 +4,24 @@ pub(crate) mod blktrace;
 mod block_events;
 pub(crate) mod csv_traces;
 mod fio;
+pub(crate) mod foreign;
 pub(crate) mod oracle_general;
 pub(crate) mod own_csv;
 pub(crate) mod parquet;
+mod vscsi;
 mod word_traces;
 
-use crate::error::Result;
-use crate::lines::{LineFormat, Lines, decimal, fields, integer, words};
+use crate::lines::{BYTE_ORDER_MARK, LineFormat, Lines, decimal, fields, integer, words};
 use crate::reader::Reader;
 use block_events::{Blkparse, TraceEvents};
 use csv_traces::{Alibaba, Etw, Msr, Spc, Systor, Tencent};
-use fio::{BareIolog, Iolog, WriteLog};
+use fio::{Iolog, WriteLog};
 use oracle_general::OracleGeneral;
 use own_csv::OwnCsv;
 use std::io::Read;
 use std::path::PathBuf;
-use word_traces::{Fiu, Nexus};
+use vscsi::Vscsi;
+use word_traces::{DiskSim, Fiu, Nexus};
 
 /// A format of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +58,10 @@ pub enum Format {
     Blkparse,
     /// Lines of tracefs, trace-cmd and `perf script`.
     TraceEvents,
+    /// The ASCII traces of DiskSim, MQSim and SSDsim.
+    DiskSim,
+    /// CloudPhysics' own.
+    Vscsi,
 }
 
 /// What the zero of a format's clock is.
@@ -71,7 +77,7 @@ pub(crate) enum Clock {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 16] = [
+    pub const ALL: [Format; 18] = [
         Format::Parquet,
         Format::Csv,
         Format::FioIolog,
@@ -88,6 +94,8 @@ impl Format {
         Format::Blktrace,
         Format::Blkparse,
         Format::TraceEvents,
+        Format::DiskSim,
+        Format::Vscsi,
     ];
 
     /// Name on the command line and in documents.
@@ -109,6 +117,8 @@ impl Format {
             Format::Blktrace => "blktrace",
             Format::Blkparse => "blkparse",
             Format::TraceEvents => "trace-events",
+            Format::DiskSim => "disksim",
+            Format::Vscsi => "vscsi",
         }
     }
 
@@ -120,7 +130,9 @@ impl Format {
     pub(crate) const fn clock(self) -> Clock {
         match self {
             Format::Msr | Format::Alibaba | Format::Tencent | Format::Systor => Clock::Unix,
-            Format::Fiu | Format::Nexus | Format::Etw | Format::TraceEvents => Clock::Uptime,
+            Format::Fiu | Format::Nexus | Format::Etw | Format::TraceEvents | Format::Vscsi => {
+                Clock::Uptime
+            }
             _ => Clock::Start,
         }
     }
@@ -134,8 +146,9 @@ impl Format {
             Format::Spc | Format::OracleGeneral | Format::Blkparse | Format::TraceEvents => {
                 "seconds"
             }
-            Format::FioIolog | Format::Etw => "µs",
+            Format::FioIolog | Format::Etw | Format::Vscsi => "µs",
             Format::FioLog => "ms",
+            Format::DiskSim => "ms where times have a point and ns where not",
             _ => "ns",
         }
     }
@@ -144,7 +157,7 @@ impl Format {
     pub(crate) const fn length_unit(self) -> Option<&'static str> {
         match self {
             Format::Msr | Format::Alibaba | Format::Systor | Format::Spc => Some("bytes"),
-            Format::Tencent | Format::Fiu => Some("sectors"),
+            Format::Tencent | Format::Fiu | Format::DiskSim => Some("sectors"),
             _ => None,
         }
     }
@@ -168,6 +181,8 @@ impl Format {
             Format::Blktrace => "binary events of blktrace",
             Format::Blkparse => "the output of blkparse",
             Format::TraceEvents => "block events of tracefs or perf",
+            Format::DiskSim => "an ASCII trace of DiskSim, MQSim or SSDsim",
+            Format::Vscsi => "vscsi of CloudPhysics",
         }
     }
 }
@@ -183,6 +198,9 @@ pub(crate) fn told_by(head: &[u8], is_whole: bool) -> Option<Format> {
     if is_text(head) {
         return told_by_lines(head);
     }
+    if Vscsi::can_be(head) {
+        return Some(Format::Vscsi);
+    }
     let length_fits = !is_whole || head.len().is_multiple_of(oracle_general::RECORD_BYTES);
     (length_fits && OracleGeneral::can_be(head)).then_some(Format::OracleGeneral)
 }
@@ -195,6 +213,10 @@ fn is_text(head: &[u8]) -> bool {
 const LINES_TRIED: usize = 200;
 
 fn told_by_lines(head: &[u8]) -> Option<Format> {
+    let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
+    if foreign::fio_log_without_places(head).is_some() {
+        return None;
+    }
     let lines = head.split(|byte| *byte == b'\n').map(|line| line.trim_ascii());
     let mut lines = lines.filter(|line| !line.is_empty()).take(LINES_TRIED).peekable();
     let first = *lines.peek()?;
@@ -272,7 +294,7 @@ fn told_by_line(line: &[u8]) -> Option<Format> {
     {
         return Some(Format::Nexus);
     }
-    None
+    DiskSim::is_io(line).then_some(Format::DiskSim)
 }
 
 /// A reader of one text, or of oracleGeneral.
@@ -284,7 +306,7 @@ pub(crate) fn reader(
     input: Box<dyn Read + Send>,
     path: PathBuf,
     name: &str,
-) -> Result<Box<dyn Reader>> {
+) -> Box<dyn Reader> {
     fn lines<F: LineFormat + 'static>(
         input: Box<dyn Read + Send>,
         path: PathBuf,
@@ -293,9 +315,9 @@ pub(crate) fn reader(
     ) -> Box<dyn Reader> {
         Box::new(Lines::new(input, path, name, format))
     }
-    Ok(match format {
+    match format {
         Format::Csv => lines(input, path, name, OwnCsv),
-        Format::FioIolog => iolog(input, path, name)?,
+        Format::FioIolog => lines(input, path, name, Iolog::default()),
         Format::FioLog => {
             let file = path.file_name().unwrap_or_default().to_string_lossy();
             let has_latencies = !file.contains("_bw.") && !file.contains("_iops.");
@@ -311,20 +333,9 @@ pub(crate) fn reader(
         Format::Etw => lines(input, path, name, Etw::default()),
         Format::Blkparse => lines(input, path, name, Blkparse::default()),
         Format::TraceEvents => lines(input, path, name, TraceEvents::default()),
+        Format::DiskSim => lines(input, path, name, DiskSim),
         Format::OracleGeneral => Box::new(OracleGeneral::new(input, path, name)),
+        Format::Vscsi => Box::new(Vscsi::new(input, path, name)),
         Format::Parquet | Format::Blktrace => unreachable!("they are opened from files"),
-    })
-}
-
-fn iolog(mut input: Box<dyn Read + Send>, path: PathBuf, name: &str) -> Result<Box<dyn Reader>> {
-    let mut first = [0; 11];
-    let length = oracle_general::read_full(&mut *input, &mut first)
-        .map_err(|error| crate::Error::reading(&path, error))?;
-    let has_version = &first[..length] == b"fio version";
-    let begin = std::io::Cursor::new(first[..length].to_vec());
-    let whole: Box<dyn Read + Send> = Box::new(begin.chain(input));
-    Ok(match has_version {
-        true => Box::new(Lines::new(whole, path, name, Iolog::default())),
-        false => Box::new(Lines::new(whole, path, name, BareIolog)),
-    })
+    }
 }

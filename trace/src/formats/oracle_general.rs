@@ -39,18 +39,28 @@ impl OracleGeneral {
     /// Whether these bytes, the beginning of a file, can be such a trace: sizes and times of
     /// records are not random.
     pub(crate) fn can_be(head: &[u8]) -> bool {
-        let mut last = 0;
-        let mut count = 0;
-        for record in head.chunks_exact(RECORD_BYTES).take(64) {
-            let (time, object, length, next) = parts(record);
-            if time < last || object > SECTOR_MAX || length > 1 << 30 || next < -1 {
-                return false;
-            }
-            last = time;
-            count += 1;
-        }
-        count > 0
+        in_order(head, |object, length| object <= SECTOR_MAX && length <= 1 << 30)
     }
+}
+
+/// Whether these bytes can be such a trace whose objects are no sectors.
+pub(crate) fn has_hashes(head: &[u8]) -> bool {
+    in_order(head, |_, _| true) && !OracleGeneral::can_be(head)
+}
+
+fn in_order(head: &[u8], fits: impl Fn(u64, u32) -> bool) -> bool {
+    let mut last = 0;
+    let mut count = 0;
+    for record in head.chunks_exact(RECORD_BYTES).take(64) {
+        let (time, object, length, next) = parts(record);
+        // -1 and -2 are written where no request comes again, or that is not known.
+        if time < last || !fits(object, length) || next < -2 {
+            return false;
+        }
+        last = time;
+        count += 1;
+    }
+    count > 0
 }
 
 fn parts(record: &[u8]) -> (u32, u64, u32, i64) {

@@ -1,7 +1,8 @@
-//! Published traces whose lines are words between blanks: FIU, and the Nexus 5 traces of SNIA.
+//! Published traces whose lines are words between blanks: FIU, the Nexus 5 traces of SNIA, and those
+//! of SSD simulators.
 
 use crate::formats::csv_traces::{SECTOR_BYTES, seconds};
-use crate::lines::{LineFormat, Out, Wrong, integer, quoted, scaled, words};
+use crate::lines::{LineFormat, Out, Wrong, decimal, integer, quoted, scaled, words};
 use crate::record::{Operation, Record};
 
 /// `time pid process address size W major minor md5`: ns, sectors (SNIA IOTTA, trace set 390, its
@@ -65,6 +66,57 @@ impl LineFormat for Nexus {
                 if access % 2 == 1 { Operation::Write } else { Operation::Read },
                 scaled(sector, SECTOR_BYTES, "address")?,
                 scaled(length, 1, "size")?,
+            )
+        };
+        out.records.push(record);
+        Ok(())
+    }
+}
+
+/// `time device sector sectors read`: 1 for a read and 0 for a write. Times are ms where they have a
+/// point, as DiskSim's are (its manual, ASCII traces), else ns, as those of MQSim and SSDsim.
+pub(crate) struct DiskSim;
+
+impl DiskSim {
+    /// Whether a line is an I/O of such a trace.
+    pub(crate) fn is_io(line: &[u8]) -> bool {
+        let Some([time, device, sector, sectors, read]) = words::<5>(line) else { return false };
+        words::<6>(line).is_none()
+            && decimal(time, 6).is_some()
+            && [device, sector].into_iter().all(|word| integer(word).is_some())
+            && integer(sectors).is_some_and(|count| count > 0)
+            && matches!(read, b"0" | b"1")
+    }
+}
+
+impl LineFormat for DiskSim {
+    fn line(&mut self, line: &[u8], out: &mut Out<'_>) -> Result<(), Wrong> {
+        let [time, device, sector, sectors, read] =
+            words::<5>(line).ok_or("it has fewer than 5 columns")?;
+        let operation = match read {
+            b"0" => Operation::Write,
+            b"1" => Operation::Read,
+            other => {
+                return Err(format!(
+                    "the operation {} is neither 0 (write) nor 1 (read)",
+                    quoted(other)
+                ));
+            }
+        };
+        let time_ns = if time.contains(&b'.') {
+            decimal(time, 6)
+                .filter(|value| i64::try_from(*value).is_ok())
+                .ok_or_else(|| format!("the time {} is not a number of ms", quoted(time)))?
+        } else {
+            scaled(time, 1, "time")?
+        };
+        let record = Record {
+            volume: out.volume(device)?,
+            ..Record::new(
+                time_ns,
+                operation,
+                scaled(sector, SECTOR_BYTES, "address")?,
+                scaled(sectors, SECTOR_BYTES, "size")?,
             )
         };
         out.records.push(record);

@@ -1,0 +1,148 @@
+"""Varieties of traces as they lie about in the world: marks and ends of lines, recordings of a part
+of the events, formats of simulators, and files that are no traces."""
+
+import lzma
+import struct
+from pathlib import Path
+
+import pytest
+from test_trace_formats import SAMPLES, rows, sample
+
+import fourcorners as fc
+
+
+def operations(path: Path, folder: Path) -> list[tuple[str, ...]]:
+    """Time, operation, FUA, offset and length of each I/O."""
+    return [row[:5] for row in rows(path, folder)]
+
+
+def refusal(path: Path, folder: Path) -> str:
+    with pytest.raises(fc.UserError) as caught:
+        fc.trace_convert(path, folder / "out.parquet")
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("format", [name for name in SAMPLES if name not in ("etw", "nexus")])
+def test_marks_and_ends_of_lines_of_windows_are_read(format: str, tmp_path: Path) -> None:
+    text, _ = SAMPLES[format]
+    plain = rows(sample(tmp_path, f"{format}.txt", text), tmp_path)
+    path = tmp_path / "windows" / f"{format}.txt"
+    path.parent.mkdir()
+    path.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    assert rows(path, tmp_path / "windows") == plain
+
+
+def test_simulators_of_disks_have_ms_and_those_of_ssds_ns(tmp_path: Path) -> None:
+    # Worked out by hand: 1.5 ms and 1500 ns after the first, sectors of 512 bytes, 1 is a read.
+    disksim = sample(tmp_path, "a.trace", "2.5 0 16 8 1\n4.000 1 0 1 0\n")
+    assert [row[:6] for row in rows(disksim, tmp_path)] == [
+        ("2500000", "read", "0", "8192", "4096", "0"),
+        ("4000000", "write", "0", "0", "512", "1"),
+    ]
+    mqsim = sample(tmp_path, "b.trace", "1000 0 16 8 1\n2500 0 0 16 0\n")
+    assert operations(mqsim, tmp_path) == [
+        ("1000", "read", "0", "8192", "4096"),
+        ("2500", "write", "0", "0", "8192"),
+    ]
+    erase = sample(tmp_path, "c.trace", "1000 0 16 8 1\n2500 0 0 16 2\n")
+    assert "neither 0 (write) nor 1 (read)" in refusal(erase, tmp_path)
+
+
+def vscsi_1(command: int, sector: int, length: int, time_us: int) -> bytes:
+    return struct.pack("<IIIHHQQ", 1, length, 1, command, 0x100, sector, time_us)
+
+
+def vscsi_2(command: int, sector: int, length: int, time_us: int, response_us: int) -> bytes:
+    return struct.pack("<HHIIIQQQ", command, 0x200, 1, length, 1, sector, time_us, response_us)
+
+
+def test_both_versions_of_vscsi_are_read(tmp_path: Path) -> None:
+    one = tmp_path / "w1.vscsi"
+    one.write_bytes(
+        vscsi_1(0x28, 8, 4096, 5_000_000)
+        + vscsi_1(0x00, 0, 0, 5_000_001)
+        + vscsi_1(0x2A, 16, 512, 5_000_002)
+        + vscsi_1(0x35, 0, 0, 5_000_003)
+    )
+    assert operations(one, tmp_path) == [
+        ("0", "read", "0", "4096", "4096"),
+        ("2000", "write", "0", "8192", "512"),
+        ("3000", "flush", "0", "0", "0"),
+    ]
+    two = tmp_path / "w2.vscsi"
+    two.write_bytes(vscsi_2(0x88, 8, 4096, 7, 250) + vscsi_2(0x8A, 16, 512, 9, 40))
+    assert [row[:7] for row in rows(two, tmp_path)] == [
+        ("0", "read", "0", "4096", "4096", "w2", "250000"),
+        ("2000", "write", "0", "8192", "512", "w2", "40000"),
+    ]
+    two.write_bytes(two.read_bytes()[:-3])
+    assert "ends within an I/O" in refusal(two, tmp_path)
+    one.write_bytes(vscsi_1(0x28, 8, 4096, 5) * 20 + b"\xff" * 32)
+    assert "I/O 20: it is no command of vscsi" in refusal(one, tmp_path)
+
+
+def blkparse(*events: tuple[str, str, int]) -> str:
+    return "".join(
+        f"  {device}    1  {number}  {time / 1e6:.9f}  99  {action}  W {sector} + 8 [x]\n"
+        for number, (device, action, sector) in enumerate(events, 1)
+        for time in [number]
+    )
+
+
+def test_a_recording_of_completions_alone_is_read(tmp_path: Path) -> None:
+    path = sample(tmp_path, "c.txt", blkparse(("1,0", "C", 8), ("1,0", "C", 64)))
+    assert [row[:7] for row in rows(path, tmp_path)] == [
+        ("1000", "write", "0", "4096", "4096", "1:0", ""),
+        ("2000", "write", "0", "32768", "4096", "1:0", ""),
+    ]
+    # What completes first of a device that is seen to issue was issued before the recording.
+    path = sample(tmp_path, "d.txt", blkparse(("1,0", "C", 8), ("1,0", "D", 64), ("1,0", "C", 64)))
+    assert [row[3] for row in rows(path, tmp_path)] == ["32768"]
+
+
+def test_a_device_that_comes_late_is_not_counted_twice(tmp_path: Path) -> None:
+    busy = [("8,0", action, 8 * number) for number in range(23_000) for action in "QDC"]
+    late = [("8,16", action, 8 * number) for number in range(3) for action in "QDC"]
+    path = sample(tmp_path, "late.txt", blkparse(*busy, *late))
+    volumes = [row[5] for row in rows(path, tmp_path)]
+    assert (volumes.count("8:0"), volumes.count("8:16")) == (23_000, 3)
+
+
+FOREIGN = {
+    "fio's log without places": (b"0, 24061, 1, 4096, 0\n0, 3290, 1, 4096, 0\n", "log_offset=1"),
+    "fio's log of old": (b"0, 24061, 1, 4096\n0, 3290, 1, 4096\n", "log_offset=1"),
+    "fio's log with a priority": (b"0, 24061, 1, 4096, 0x0000\n", "log_offset=1"),
+    "fio's averages": (b"10, 2454781, 0, 0, 0, 0\n10, 10297, 1, 0, 0, 0\n", "log_avg_msec"),
+    "fio's histograms": (b"14, 0, 4096" + b", 0" * 600 + b"\n", "histograms"),
+    "fio's result": (b'{\n  "fio version" : "fio-3.33",\n', "fourcorners import"),
+    "bzip2": (b"BZh91AY&SY" + bytes(range(200)), "bunzip2"),
+    "xz": (lzma.compress(SAMPLES["spc"][0].encode()), "unxz"),
+    "zip": (b"PK\x03\x04\x14\0\0\0", "unzip"),
+    "PowerShell's text": (b"\xff\xfe" + SAMPLES["spc"][0].encode("utf-16-le"), "UTF-16"),
+    "perf's recording": (b"PERFILE2" + bytes(99), "perf script"),
+    "a pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "git lfs pull"),
+    "a page": (b"<!DOCTYPE html>\n<html><body>404</body></html>\n", "page of the web"),
+    "biosnoop": (
+        b"TIME(s)  COMM  PID  DISK  T  SECTOR  BYTES  LAT(ms)\n0.1 fio 9 sda W 8 4096 0.5\n",
+        "biosnoop",
+    ),
+    "words": (b"Offset;Length\n8;16\n", 'beginning with "Offset;Length"'),
+    "hashes": (struct.pack("<IQIq", 9, 2**63 + 5, 100, -1) * 9, "no sectors of a drive"),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_a_file_that_is_no_trace_is_called_what_it_seems_to_be(what: str, tmp_path: Path) -> None:
+    content, word = FOREIGN[what]
+    path = tmp_path / "lat.1.log"
+    path.write_bytes(content)
+    assert word in refusal(path, tmp_path)
+
+
+def test_a_log_with_places_is_told_by_all_of_its_columns(tmp_path: Path) -> None:
+    old = sample(tmp_path, "old_lat.1.log", "1, 1000, 1, 4096, 0\n1, 1000, 1, 4096, 4096\n")
+    assert [row[3] for row in rows(old, tmp_path)] == ["0", "4096"]
+    new = sample(tmp_path, "new_lat.1.log", "1, 1000, 1, 4096, 0, 0x0000\n")
+    assert [row[3] for row in rows(new, tmp_path)] == ["0"]
