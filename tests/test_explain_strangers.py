@@ -10,7 +10,9 @@ from explain_fixture import view_of
 from fourcorners.analysis import find
 from fourcorners.analysis.internals.caches import durability, read_cache
 from fourcorners.analysis.internals.disk import mechanics
+from fourcorners.analysis.internals.method.doubt import Doubts
 from fourcorners.analysis.internals.resolver import Resolver
+from fourcorners.finding import PRESENCE, Finding
 
 
 def _flushed(read_s: float) -> FakeRun:
@@ -59,6 +61,16 @@ def test_a_long_way_to_the_drive_hides_its_memory(read_s: float, there: float | 
     assert streams.verdict == ("not identifiable" if there is None else "not applicable")
 
 
+def test_a_long_way_to_the_drive_does_not_hide_what_is_read_ahead() -> None:
+    run = _flushed(0.6e-3)
+    for name, read_s in (("sequential", 0.4e-3), ("random", 2e-3)):
+        about: dict[str, Any] = {"pattern": name, "block_bytes": 4096}
+        run.add(f"probe-caches/{name}", "read", iops=1 / read_s, **about)
+    ahead = read_cache.reads_ahead(view_of(run))
+    assert ahead is not None
+    assert ahead.value == 1
+
+
 @pytest.mark.parametrize(("elsewhere_s", "rpm"), [(0.2e-3, 0), (8e-3, None)])
 def test_a_memory_in_front_of_an_arm_does_not_show_that_nothing_turns(
     elsewhere_s: float, rpm: float | None
@@ -98,3 +110,13 @@ def test_garbage_collection_is_told_from_merges_and_from_credits_that_end(
 ) -> None:
     summary = named(find(_slowing_down(read_s, settled_iops)), "summary")
     assert summary.detail["kind"] == kind
+
+
+@pytest.mark.parametrize(("unit", "taken"), [("bytes", True), ("IOPS", False)])
+def test_a_volume_with_a_limit_on_its_ios_may_hide_a_memory(unit: str, taken: bool) -> None:
+    """A link is such a limit on bytes, and hides none."""
+    limit = Finding("artefact_rate_cap", "", "measured", "", detail={"evidence": {"unit": unit}})
+    none = Finding("volatile_write_cache", "", "measured", "", value=0.0, unit=PRESENCE)
+    kept = Finding("rotation_rpm", "", "measured", "", value=0.0)
+    found = Doubts(capped={"probe-depth/random/1": limit}).applied([none, kept])
+    assert [one.verdict == "measured" for one in found] == [taken, True]

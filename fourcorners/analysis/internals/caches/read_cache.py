@@ -180,9 +180,9 @@ def reads_ahead(view: View) -> Answer | None:
     alone = view.once(_alone)
     if alone is None:
         return None
-    if hidden := view.once(_hidden):
-        return hidden
     gain = alone.random_s / alone.sequential_s
+    if hidden := view.once(_hidden, is_ahead(alone.random_s, alone.sequential_s)):
+        return hidden
     detail: dict[str, Any] = {"gain": gain, "goodness": {"gain": gain}}
     about: dict[str, Any] = {"detail": detail, "evidence": ids([alone.random, alone.sequential])}
     again = {} if view.is_disk else view.once(_again)
@@ -226,10 +226,11 @@ def reads_ahead(view: View) -> Answer | None:
     return yes_or_no(False, say("beside"), **about).checked(alike, None)
 
 
-def _hidden(view: View) -> Answer | None:
+def _hidden(view: View, seen: bool) -> Answer | None:
     """The answer where reads do not show what memory does: the way to the drive takes longer than
-    its flash, or a memory in front of an arm keeps what was read."""
-    floor_s = view.once(latency_floor_s)
+    its medium, which hides a memory unless that is ``seen``, or a memory in front of an arm keeps
+    what was read."""
+    floor_s = None if seen else view.once(latency_floor_s)
     if floor_s is not None:
         return unknown(say("read_ahead.far", floor=floor_s))
     if NEAR(view) and (found := view.once(mechanics.still)) and found.verdict != "not applicable":
@@ -394,7 +395,7 @@ def cache(view: View) -> Answer | None:
     alone = view.once(_alone)
     if alone is None:
         return None
-    if hidden := view.once(_hidden):
+    if hidden := view.once(_hidden, bool(view.value("read_ahead_streams"))):
         return hidden
     if view.is_disk:
         return _segments(view)

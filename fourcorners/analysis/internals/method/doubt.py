@@ -40,6 +40,15 @@ CAP, CAPPED = "artefact_rate_cap", ("command_queue_depth", "parallel_units")
 """The finding about a limit that is not the drive's, and those that show where more outstanding
 reads gain nothing: under such a limit none do."""
 
+OF_A_MEMORY = (
+    "volatile_write_cache",
+    "power_loss_protection",
+    "read_ahead",
+    "read_cache_bytes",
+)
+"""The findings that a drive has no memory for some purpose. Under a limit on the I/Os of a second
+it is behind a host or a network that may take longer than its medium does, and hides one."""
+
 DISTURBED = ("any.probe_disturbed", "any.most_disturbed")
 """The codes of doubts because of other load."""
 
@@ -92,6 +101,11 @@ class Doubts:
             finding = _not_taken(finding, said)
         if finding.name in CAPPED and any(id in self.capped for id in finding.evidence):
             finding = _not_taken(finding, say("any.capped", text=finding.text))
+        by_count = any(
+            f.detail.get("evidence", {}).get("unit") == "IOPS" for f in self.capped.values()
+        )
+        if finding.name in OF_A_MEMORY and finding.value == 0 and by_count:
+            finding = _not_taken(finding, say("any.of_a_volume", text=finding.text))
         return finding
 
     def _disturbed(self, finding: Finding) -> Said | None:
