@@ -153,6 +153,16 @@ def test_erased_data_that_needs_no_flash_shows_the_link() -> None:
     assert generation.generation(view_of(run)).value == 600e6
 
 
+def test_reads_whose_rates_differ_by_their_size_show_no_link() -> None:
+    """As of a simulated disk of 1996: 37 MB/s, give or take 90 %."""
+    run = FakeRun()
+    _large(run, "written", 8e6)
+    for size, rate in ((131_072, 131e6), (1_048_576, 40e6)):
+        about: dict[str, Any] = {"of": "cached", "block_bytes": size}
+        run.add(f"probe-depth/link/cached/{size}", "read", iops=rate / size, **about)
+    assert generation.ceiling(view_of(run)).said.code == "link_ceiling.unsure"
+
+
 def test_a_link_needs_no_generation() -> None:
     run = FakeRun()
     _large(run, "written", 300e6)

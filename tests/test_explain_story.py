@@ -2,6 +2,7 @@
 
 from fourcorners.analysis.internals.method import explanation
 from fourcorners.finding import PRESENCE, Finding
+from fourcorners.sentences import say
 
 _STILL = "Nothing in this drive moves: it is flash, or memory, or a volume behind a network."
 
@@ -38,6 +39,18 @@ def test_a_disk_is_told_by_what_moves() -> None:
         "the outer edge to 61.5 MB/s at the inner one, in 16 zones. It accepts 32 commands at once "
         "and reorders them: random reads become up to 2.80 times as fast. Not identifiable here: 1 "
         "of 9 quantities; each states the reason."
+    )
+
+
+def test_an_array_of_disks_is_told_by_its_arms() -> None:
+    units = say("reordering.units", gain=1.7)
+    arms = Finding(
+        "reordering", "", "not identifiable", "", detail={"gain_of_two": 1.7}, said=units
+    )
+    told = explanation.tell([_found("rotation_rpm", 7200.0, "1/min"), arms])
+    assert told.text.startswith(
+        "This is a mechanical disk. Several arms seem to serve its reads, as in an array: two "
+        "outstanding ones are served 1.70 times as fast as one."
     )
 
 

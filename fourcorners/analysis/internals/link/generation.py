@@ -21,8 +21,8 @@ from typing import Any
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.flash import conflicting_reads, trim_granularity
 from fourcorners.analysis.internals.flash.conflicting_reads import points, shown_levels, typical_s
-from fourcorners.analysis.internals.thresholds import APART
-from fourcorners.analysis.internals.view import PointAxis, View, by, pick
+from fourcorners.analysis.internals.thresholds import APART, UNSURE
+from fourcorners.analysis.internals.view import PointAxis, View, by, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
@@ -185,6 +185,9 @@ def _carried(view: View) -> _Carried | Answer:
     # Other load may hold up the small reads more than the large ones.
     rate = max(slopes[of], *(m.bytes_per_second for m in shown))
     error = max(_spread(slopes, slopes[of]), _chance(shown), rate / slopes[of] - 1, _ERROR_MIN)
+    if error > UNSURE:
+        said = say("link_ceiling.unsure", rate=rate, error=error)
+        return unknown(said, detail=detail, evidence=ids(shown))
     return _Carried(rate, error, detail | {"not_flash": why})
 
 

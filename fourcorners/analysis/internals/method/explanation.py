@@ -140,7 +140,9 @@ def tell(findings: Sequence[Finding]) -> Finding:
         for name, words in _SENTENCES
         if (found := measured.get(name)) and found.value and (said := words(found, measured))
     }
-    parts = [first, *told.values()]
+    arms = [f for f in unknown if f.said is not None and f.said.code == "reordering.units"]
+    several = [_told("arms", gain=f.detail["gain_of_two"]) for f in arms if kind == "disk"]
+    parts = [first, *several, *told.values()]
     if any(f.said is not None and f.said.code == "durability.kept" for f in unknown):
         parts.append(_told("free_flush"))
     if unknown:
