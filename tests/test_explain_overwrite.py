@@ -12,7 +12,12 @@ import fourcorners as fc
 from fourcorners.analysis.internals.answer import known
 from fourcorners.analysis.internals.collection import stalls
 from fourcorners.analysis.internals.collection.spare_area import counted, find_cliff
-from fourcorners.analysis.internals.collection.superblock import Waits, erase_cycle, reads_beside
+from fourcorners.analysis.internals.collection.superblock import (
+    Cycle,
+    Waits,
+    erase_cycle,
+    reads_beside,
+)
 from fourcorners.analysis.internals.collection.write_amplification import (
     SHARES,
     Collector,
@@ -255,3 +260,43 @@ def test_planes_at_other_pages_make_a_fraction_of_a_block(phases: tuple[float, .
     cycle = erase_cycle(Waits(place, at_bytes, seconds, 200e6))
     assert cycle is not None
     assert abs(cycle.unit_bytes - tread) <= cycle.margin_bytes
+
+
+def _in_parts(met_of_place: list[tuple[int, ...]], times: int) -> Waits:
+    """Reads of places, each of which waits in these parts of such a multiple of 2 MB."""
+    chance = np.random.default_rng(8)
+    at_bytes = np.sort(chance.uniform(0, 280e6, 26_000))
+    place = chance.integers(0, len(met_of_place), len(at_bytes))
+    turns = at_bytes / 2e6
+    part = np.round(turns).astype(np.int64) % times
+    of_place = np.array([[n in parts for n in range(times)] for parts in met_of_place])
+    met = of_place[place, part] & (np.abs(turns - np.round(turns)) < 0.02)
+    # A part of the erasures is missed, another one at each place.
+    met &= chance.random((len(met_of_place), 200))[place, np.round(turns).astype(np.int64)] < 0.6
+    return Waits(place, at_bytes, chance.uniform(1e-4, 6e-4, len(met)) + 2.5e-3 * met, 41e6)
+
+
+@pytest.mark.parametrize(
+    ("met_of_place", "times"),
+    [
+        # The planes of half of the dies are half a block apart.
+        ([(0,)] * 4 + [(0, 1)] * 4, 2),
+        ([(0,), (1,), (2,), (0, 1)] * 2, 3),
+        ([(0, 1)] * 8, 2),
+    ],
+)
+def test_a_multiple_of_a_period_is_the_shortest_that_explains_the_places(
+    met_of_place: list[tuple[int, ...]], times: int
+) -> None:
+    cycle = erase_cycle(_in_parts(met_of_place, times))
+    assert cycle is not None
+    skipped = any(len(parts) < times for parts in met_of_place)
+    assert cycle.unit_bytes == pytest.approx((times if skipped else 1) * 2e6, rel=0.01)
+
+
+def test_stalls_nearer_than_rare_waits_are_no_distance_of_blocks() -> None:
+    """Reads waited six times, after every 256 MiB, and the drive stalled after every 128 MiB."""
+    rare = Cycle(256 * MIB, 2 * MIB, 5e-3, 6.2, 0.99, 1e-3, 20.0)
+    assert stalls.larger(rare, 130 * MIB)
+    assert not stalls.larger(rare, 255 * MIB)
+    assert not stalls.larger(None, 130 * MIB)

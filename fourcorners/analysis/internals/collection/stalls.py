@@ -18,7 +18,7 @@ from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST
 from fourcorners.analysis.internals.collection.spare_area import cliff_of
-from fourcorners.analysis.internals.collection.superblock import cycle
+from fourcorners.analysis.internals.collection.superblock import Cycle, cycle, rare_cycle
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData
@@ -251,6 +251,12 @@ def _known(view: View, told: _Told, value: float, margin: float) -> Answer:
     return answer.checked(Assumption.DIES_TOGETHER, True, evidence)
 
 
+def larger(rare: Cycle | None, most_bytes: float) -> bool:
+    """Whether reads wait at a larger distance than this, too rarely to tell the erase unit: stalls
+    are then no distance of whole units."""
+    return rare is not None and rare.unit_bytes - rare.margin_bytes > most_bytes
+
+
 def _told(view: View) -> _Told | Answer:
     overwritten = OVERWRITE(view)
     if not overwritten:
@@ -288,6 +294,11 @@ def _told(view: View) -> _Told | Answer:
             regular = stalls.dispersion <= _REGULAR and margin <= _UNSURE * spacing
             name = "contradict_erased" if regular else "unlike_erased"
             return hidden(name, spacing=spacing, erased=erased.unit_bytes)
+    rare = view.once(rare_cycle)
+    if spacing and larger(rare, spacing + margin):
+        # What is erased at a time may be collected in several goes.
+        assert rare is not None
+        return hidden("unlike_erased", spacing=spacing, erased=rare.unit_bytes)
     if stalls.explained < _EXPLAINED_ALONE or stalls.waiting > _WAITING_ALONE_MAX:
         return hidden("too_often", **lasts)
     if margin > _UNSURE * spacing or not spacing:

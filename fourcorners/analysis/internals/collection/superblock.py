@@ -178,9 +178,7 @@ def erase_cycle(reads: Waits) -> Cycle | None:
     surest = max(cycle.sureness for cycle in alike)
     sure = [cycle for cycle in alike if cycle.sureness >= _CLEAR_SURE_SHARE * surest]
     best = min(sure, key=lambda cycle: cycle.margin_bytes / cycle.unit_bytes)
-    best = _whole(reads, best)
-    # If there are few events, a fraction of the period may look like the period.
-    return best if best.events >= EVENTS_MIN else None
+    return _whole(reads, best)
 
 
 def _whole(reads: Waits, found: Cycle) -> Cycle:
@@ -192,30 +190,13 @@ def _whole(reads: Waits, found: Cycle) -> Cycle:
     """
     waits = reads.chosen(reads.seconds > found.level_s)
     written = float(reads.at_bytes[-1])
+    met = [_met(at_bytes, found.unit_bytes) for at_bytes in _by_place(waits)]
     best, most = 1, 0.0
     for times in range(2, _MULTIPLES_MAX + 1):
         if written / (times * found.unit_bytes) < EVENTS_MIN:
             break
-        gain = skipped = 0.0
-        places = 0
-        for at_bytes in _by_place(waits):
-            if len(at_bytes) < 2 * times:
-                continue
-            turns = at_bytes / found.unit_bytes
-            phase = float(np.angle(np.exp(2j * np.pi * turns).mean())) / (2 * np.pi)
-            part = np.round(turns - phase).astype(np.int64) % times
-            count = np.bincount(part, minlength=times) * times / len(part)
-            used = count[count > _SKIPPED_MAX]
-            gain += len(part) / times * float(np.sum(used * np.log(used)))
-            skipped += len(count) - len(used)
-            places += 1
-        if not places or skipped < places:
-            continue
-        # Twice the gain is chi-squared where all parts are used alike (Wilks).
-        freedom = places * (times - 1)
-        chance = float(scipy.stats.chi2.logsf(2 * gain, freedom))
-        gain -= freedom / 2 * math.log(len(waits.seconds))
-        if chance < math.log(FALSE_ALARM / _MULTIPLES_MAX) and gain > most:
+        gain = _gain(met, times)
+        if gain > most:
             best, most = times, gain
     return replace(
         found,
@@ -223,6 +204,37 @@ def _whole(reads: Waits, found: Cycle) -> Cycle:
         margin_bytes=best * found.margin_bytes,
         events=found.events / best,
     )
+
+
+def _met(at_bytes: Floats, unit_bytes: float) -> npt.NDArray[np.int64]:
+    """The numbers of the periods in which a place waited. Several waits may be for one erasure."""
+    turns = at_bytes / unit_bytes
+    phase = float(np.angle(np.exp(2j * np.pi * turns).mean())) / (2 * np.pi)
+    return np.unique(np.round(turns - phase).astype(np.int64))
+
+
+def _gain(met: list[npt.NDArray[np.int64]], times: int) -> float:
+    """What the log-likelihood gains if each place uses the parts of so many periods as it does, and
+    not alike, less the Bayesian criterion's price of that; zero where fewer than half of the places
+    skip a part, or where a divisor of the number explains the parts as well."""
+    told = [numbers for numbers in met if len(numbers) >= 2 * times]
+    counts = [np.bincount(numbers % times, minlength=times) for numbers in told]
+    skip = sum(bool((c <= _SKIPPED_MAX * c.mean()).any()) for c in counts)
+    if not told or 2 * skip < len(told):
+        return 0.0
+    for divisor in (n for n in range(1, times) if times % n == 0):
+        folded = [np.resize(c.reshape(-1, divisor).mean(axis=0), times) for c in counts]
+        gain = sum(
+            float(np.sum(scipy.special.xlogy(c, c / np.maximum(f, 1e-9))))
+            for c, f in zip(counts, folded, strict=True)
+        )
+        # Twice the gain is chi-squared where the parts of the divisor are all there is (Wilks).
+        freedom = len(told) * (times - divisor)
+        if scipy.stats.chi2.logsf(2 * gain, freedom) >= math.log(FALSE_ALARM / _MULTIPLES_MAX):
+            return 0.0
+        if divisor == 1:
+            alike = gain - freedom / 2 * math.log(sum(map(len, told)))
+    return alike
 
 
 def _above(reads: Waits, level_s: float, after_bytes: float) -> list[Cycle]:
@@ -376,10 +388,17 @@ def waits(view: View) -> Waits | None:
     return None if log is None else reads_beside(log)
 
 
-def cycle(view: View) -> Cycle | None:
-    """The period of the erasures, from the reads during sequential writes."""
+def rare_cycle(view: View) -> Cycle | None:
+    """The period of the longest waits of the reads during sequential writes, however rare they are:
+    with few events, a fraction of the period may look like the period, but it is no smaller."""
     beside = view.once(waits)
     return None if beside is None else erase_cycle(beside)
+
+
+def cycle(view: View) -> Cycle | None:
+    """The period of the erasures, if there are enough of them."""
+    found = view.once(rare_cycle)
+    return found if found is not None and found.events >= EVENTS_MIN else None
 
 
 def superblock(view: View) -> Answer:
