@@ -41,8 +41,9 @@ _ENDLESS_IOS = 4096
 _BURST_GAP = 0.25
 """Of the mean gap: what comes closer belongs to a burst. Of arrivals at random 22 % do, so that a
 burst has 1.28 of them in the mean."""
-_BURST_MIN = 2.0
-"""I/Os of a burst in the mean: well above those 1.28."""
+_BURST_MIN = 1.6
+"""I/Os of a burst in the mean: well above those 1.28, and below the 2 of writes most of which have
+a flush right behind them."""
 _LARGE = 8
 """A burst of so many times the median one's I/Os is of another kind."""
 _LARGE_SHARE = 0.05
@@ -134,14 +135,23 @@ def fitted(file: Path | str, *, name: str | None = None, format: str | None = No
             for part in _by_bursts(times, chosen)
         ]
     found = []
-    for operation, runs, chosen in parts:
+    flushes = _flushes(operations, parts, left_out)
+    for (operation, runs, chosen), own in zip(parts, flushes, strict=True):
         own_fua = fua[chosen]
         is_fua = bool(own_fua.mean() >= 0.5)
         if wrong := int((own_fua != is_fua).sum()):
             key = "writes without FUA" if is_fua else "FUA"
             left_out[key] = left_out.get(key, 0) + wrong
-        found.append(_stream(columns, operation, runs, chosen, length_s, is_fua))
-    _flush(found, operations, parts, left_out)
+        stream = _stream(columns, operation, runs, chosen, is_fua)
+        rate = stream.ios / length_s
+        if len(own):
+            stream.flush_every_writes = max(round(stream.ios / len(own)), 1)
+            # A flush takes the place of a request among those that are due, and comes when it
+            # came in the trace: right behind its write it waits for that in the drive.
+            rate *= 1 + 1 / stream.flush_every_writes
+        due = np.sort(np.concatenate([times[chosen], times[own]]).astype(np.int64))
+        stream.arrival = _arrival(due, rate)
+        found.append(stream)
     _place(found, columns, parts)
     return TraceFit(
         trace=str(file),
@@ -236,12 +246,10 @@ def _stream(
     operation: str,
     sequential: bool,
     chosen: npt.NDArray[np.bool_],
-    length_s: float,
     fua: bool,
 ) -> FittedStream:
     offsets: Array = columns["offset_bytes"][chosen].astype(np.int64)
     lengths: Array = columns["length_bytes"][chosen].astype(np.int64)
-    times: Array = columns["time_ns"][chosen].astype(np.int64)
     volumes: Array = columns["volume"][chosen].astype(np.int64)
     lengths = np.maximum(-(-lengths // 512) * 512, 512)
     # A run goes on by lengths; elsewhere only places count.
@@ -267,7 +275,7 @@ def _stream(
         ios=len(offsets),
         bytes=int(lengths.sum()),
         pattern=pattern,
-        arrival=_arrival(times, length_s),
+        arrival="",
         sizes=_sizes(lengths, _alignment(lengths)),
         alignment_bytes=alignment,
         offset_bytes=0,
@@ -333,57 +341,57 @@ def _sizes(lengths: Array, alignment: int) -> str:
     )
 
 
-def _arrival(times: Array, length_s: float) -> str:
-    rate = len(times) / length_s
+def _arrival(times: Array, rate: float) -> str:
+    """When requests are due, of which there are so many a second in the mean."""
     gaps = np.diff(times).astype(np.float64)
+    poisson = f"poisson:{max(rate, 0.001):.6g}"
     if len(gaps) < 2 or gaps.mean() <= 0:
-        return f"poisson:{max(rate, 0.001):.6g}"
-    mean = gaps.mean()
-    close = gaps < _BURST_GAP * mean
-    bursts = 1 + int((~close).sum())
-    each = len(times) / bursts
+        return poisson
+    firsts = _bursts(times)
+    each = len(times) / len(firsts)
     if each >= _BURST_MIN:
-        inside = float(gaps[close].mean())
+        lasts = np.append(firsts[1:], len(times)) - 1
+        inside = float((times[lasts] - times[firsts]).sum()) / max(len(times) - len(firsts), 1)
         ios = min(round(each), 1 << 20)
         # All at once where the trace's clock tells nothing between them.
         peak = 1e9 / inside if inside > 0 else math.inf
         text = f"bursts:{rate:.6g}:{ios}"
         return f"{text}:{peak:.6g}" if rate < peak <= 1e9 else text
-    variation = float(gaps.var() / mean**2)
-    return f"{'fixed' if variation < _REGULAR else 'poisson'}:{max(rate, 0.001):.6g}"
+    variation = float(gaps.var() / gaps.mean() ** 2)
+    return f"fixed:{max(rate, 0.001):.6g}" if variation < _REGULAR else poisson
 
 
-def _flush(
-    found: Sequence[FittedStream],
+def _bursts(times: Array) -> npt.NDArray[np.intp]:
+    """The first I/O of each burst. What comes close together is one, and so are bursts that do: a
+    checkpoint whose writes reach the drive in portions is one for what waits behind it."""
+    firsts = np.arange(len(times))
+    while len(firsts) > 2:
+        ends = times[np.append(firsts[1:], len(times)) - 1]
+        apart = (times[firsts[1:]] - ends[:-1]).astype(np.float64)
+        begins = np.append(True, apart >= _BURST_GAP * np.diff(times[firsts]).mean())
+        if len(firsts) < _BURST_MIN * begins.sum():
+            break
+        firsts = firsts[begins]
+    return firsts
+
+
+def _flushes(
     operations: npt.NDArray[np.generic],
     parts: Sequence[tuple[str, bool, npt.NDArray[np.bool_]]],
     left_out: dict[str, int],
-) -> None:
-    """A flush belongs to the stream of the last write before it."""
+) -> list[npt.NDArray[np.intp]]:
+    """Of each part the flushes that belong to it: to the last write before them, one to each."""
     flushes = np.flatnonzero(operations == "flush")
     writes = np.flatnonzero(operations == "write")
     before = np.searchsorted(writes, flushes)
-    owners = writes[before[before > 0] - 1]
-    alone = len(flushes) - len(owners)
-    for stream, (operation, _, chosen) in zip(found, parts, strict=True):
-        own = int(chosen[owners].sum())
-        if operation != "write" or not own:
-            continue
-        stream.flush_every_writes = max(round(stream.ios / own), 1)
-        # A flush takes the place of a request among those that are due.
-        stream.arrival = _more_often(stream.arrival, 1 + 1 / stream.flush_every_writes)
-        # Of more flushes than writes, one each.
-        alone += max(own - stream.ios, 0)
-    if alone:
+    flushes, owners = flushes[before > 0], writes[before[before > 0] - 1]
+    owners, first = np.unique(owners, return_index=True)
+    if alone := int((operations == "flush").sum()) - len(owners):
         left_out["flush"] = alone
-
-
-def _more_often(arrival: str, times: float) -> str:
-    kind, rate, *rest = arrival.split(":")
-    more = [f"{float(rate) * times:.6g}"]
-    if rest:
-        more += [str(max(round(int(rest[0]) * times), 1)), *rest[1:]]
-    return ":".join([kind, *more])
+    return [
+        flushes[first][chosen[owners]] if operation == "write" else flushes[:0]
+        for operation, _, chosen in parts
+    ]
 
 
 def _place(
