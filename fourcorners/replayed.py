@@ -40,6 +40,22 @@ class TraceDocument(Part, kw_only=True):
         return self.length_ns / 1e9 / self.speed
 
 
+_PACES = {
+    "recorded": "at recorded times",
+    "depth": "as fast as possible, {depth} outstanding",
+    "think-times": "after the completions that I/Os followed when they were recorded",
+}
+
+
+def pace_words(trace: TraceDocument) -> str:
+    """The pace of a replay, such as "at recorded times, 2 times as fast"."""
+    depth = f"up to {trace.depth}" if trace.depth else "as many as then"
+    text = _PACES[trace.pace].format(depth=depth)
+    # Where nothing is due at a time there is no time to divide.
+    is_faster = trace.speed != 1 and trace.pace != "depth"
+    return text + (f", {trace.speed:g} times as fast" if is_faster else "")
+
+
 class ReplayedMinute(Part, kw_only=True):
     """One minute of a replay, by its completions."""
 

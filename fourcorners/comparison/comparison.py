@@ -12,6 +12,7 @@ from fourcorners.comparison.check import Check
 from fourcorners.comparison.claimed import Claimed, claimed
 from fourcorners.comparison.difference import Difference
 from fourcorners.comparison.flash import FlashComparison, same_flash
+from fourcorners.comparison.pace import paces
 from fourcorners.comparison.ranking import Group, Rank, rank
 from fourcorners.comparison.setting import Setting, differing
 from fourcorners.comparison.significance import DIFFERENCE_MIN, surely_differ, values
@@ -21,6 +22,13 @@ from fourcorners.finding import Finding
 
 ONE_RUN = "One run only of "
 """How the caution begins about subjects that were not repeated."""
+
+
+UNLIKE = (
+    "rates and latencies at different paces say something of the pace and nothing of what else "
+    "differs; replay it at the same pace on each"
+)
+"""Why replays at different paces are not compared."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +81,22 @@ def compared(sides: Sequence[ComparedRuns | str]) -> Comparison:
     subjects = unique_labels([parse_subject(s) if isinstance(s, str) else s for s in sides])
     found = {subject.label: subject.measured() for subject in subjects}
     first = found[subjects[0].label]
-    shared, left_out = [], []
+    shared, left_out, unlike = [], [], []
     for key in dict.fromkeys(key for of_subject in found.values() for key in of_subject):
-        if all(key in of_subject for of_subject in found.values()) and _alike(
-            [point for of_subject in found.values() for point in of_subject[key]]
-        ):
-            shared.append(key)
-        else:
+        points = [point for one in found.values() for point in one.get(key, [])]
+        if not all(key in of_subject for of_subject in found.values()) or not _alike(points):
             left_out.append(" ".join(key))
+        elif len(different := paces(points)) > 1:
+            left_out.append(f"{' '.join(key)}, replayed {' and '.join(different)}")
+            unlike.append(f"{points[0].of.label} was replayed {' and '.join(different)}")
+        else:
+            shared.append(key)
+    other_paces = [f"{one}: {UNLIKE}" for one in dict.fromkeys(unlike)]
     if not shared:
-        raise UserError("these runs have no recording in common: run the same tests on each")
+        raise UserError(
+            "; ".join(other_paces)
+            or "these runs have no recording in common: run the same tests on each"
+        )
     groups = _groups(shared, first, subjects[0].runs)
     differences = [
         difference
@@ -101,7 +115,7 @@ def compared(sides: Sequence[ComparedRuns | str]) -> Comparison:
         differences=_tell(differences),
         ranking=rank(groups, found),
         left_out=tuple(sorted(left_out)),
-        cautions=tuple(_cautions(subjects)),
+        cautions=(*_cautions(subjects), *(f"{one}." for one in other_paces)),
         settings=differing(subjects),
         claims=claimed(subjects),
         flash=same_flash(subjects),

@@ -13,7 +13,7 @@ from fourcorners import _core, wording
 from fourcorners.documents import part, plain
 from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.input_files import check_regular
-from fourcorners.replayed import Pacing, TraceDocument
+from fourcorners.replayed import Pacing, TraceDocument, pace_words
 
 OUTSTANDING_MAX = 1024
 """I/Os that a replay may have outstanding, unless told otherwise: more than drives serve at once,
@@ -24,11 +24,6 @@ _OUTSTANDING_MIN = 32
 """Where requests are so large that fewer would have room: what SATA has."""
 _BLOCK_BYTES = 4096
 """Buffers are whole pages."""
-_PACES = {
-    "recorded": "at recorded times",
-    "depth": "as fast as possible, {depth} outstanding",
-    "think-times": "after the completions that I/Os followed when they were recorded",
-}
 
 
 def replay_table(
@@ -162,14 +157,12 @@ def _shown(survey: Mapping[str, Any], trace: TraceDocument, most: int) -> dict[s
     """What the plan and the report say of the trace."""
     operations = ", ".join(f"{ios:,} {name}" for name, ios in survey["operations"].items())
     origin = "; ".join(survey["header"]["origin"])
-    depth = f"up to {trace.depth}" if trace.depth else "as many as then"
-    pace = _PACES[trace.pace].format(depth=depth)
     shown = {
         "I/Os": f"{operations}; {wording.amount(survey['read_bytes'])} read, "
         f"{wording.amount(survey['written_bytes'])} written",
         "recorded in": wording.clock(survey["length_ns"] / 1e9),
         "touches": wording.amount(survey["end_bytes"]),
-        "pace": pace + (f", {trace.speed:g} times as fast" if trace.speed != 1 else ""),
+        "pace": pace_words(trace),
         "outstanding at most": str(most),
     }
     if origin:
