@@ -11,6 +11,8 @@ __all__ = [
     "Disturbance",
     "ForeignDrive",
     "RawIoLog",
+    "RawJob",
+    "RawJobOperation",
     "RawLatencies",
     "RawOperation",
     "RawRecording",
@@ -62,6 +64,32 @@ class RawLatencies:
     def bucket_high_ns(self) -> _Array: ...
     @property
     def bucket_count(self) -> _Array: ...
+
+@final
+class RawJobOperation:
+    """One operation of a named part of the workload."""
+
+    @property
+    def ios(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def errors(self) -> int: ...
+    @property
+    def latencies(self) -> RawLatencies: ...
+
+@final
+class RawJob:
+    """A named part of the workload; times count from the start of measuring."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def start_ns(self) -> int: ...
+    @property
+    def end_ns(self) -> int: ...
+    @property
+    def operations(self) -> dict[str, RawJobOperation]: ...
 
 @final
 class RawIoLog:
@@ -160,6 +188,8 @@ class RawRecording:
     def failure(self) -> str | None: ...
     @property
     def operations(self) -> dict[str, RawOperation]: ...
+    @property
+    def jobs(self) -> list[RawJob]: ...
     @property
     def log(self) -> RawIoLog | None: ...
 

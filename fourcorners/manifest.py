@@ -13,6 +13,7 @@ import msgspec
 
 from fourcorners.catalog.claims import Claim
 from fourcorners.documents import Count, Fact, FixedPart, Part, Seed, always
+from fourcorners.jobs import JobRecording
 from fourcorners.machine.conditions import Conditions
 from fourcorners.machine.health import Health
 from fourcorners.replayed import Replayed
@@ -92,6 +93,8 @@ class RecordingEntry(Part, kw_only=True):
     logged: LoggedIos | None = None
     replayed: Replayed | None = None
     """How a trace was replayed."""
+    jobs: list[JobRecording] = msgspec.field(default_factory=list)
+    """What named parts of the workload did, each by itself."""
     failure: str | None = None
     """Why it is partial, where the target was the reason."""
     errors: dict[str, dict[int, Count]] | None = None

@@ -142,7 +142,8 @@ class Stream:
     Each worker flushes after every ``flush_every_writes`` of its writes (``None``: never), as
     fio's ``fsync`` does: the flush takes a place in the queue and is an operation of its own in
     the recording. ``fua`` has every write complete only when it is durable (force unit access;
-    of a real target, ``RWF_DSYNC``). Requests of a stream with a ``trace`` are the trace's.
+    of a real target, ``RWF_DSYNC``). I/Os of streams with the same ``job`` are also counted by
+    themselves. Requests of a stream with a ``trace`` are the trace's.
     """
 
     read_share: float
@@ -168,6 +169,7 @@ class Stream:
     end_s: float | None = None
     ios_per_worker: int | None = None
     bytes_per_worker: int | None = None
+    job: str | None = None
     trace: TraceDocument | None = None
 
     @classmethod
@@ -278,7 +280,7 @@ _DOCUMENT_NAMES = {"read_share": "read_fraction", "queue_depth_per_worker": "que
 
 _OF_COURSES = (
     *("sizes", "separate_cursors", "strided_zones", "answer_batch"),
-    *("ios_per_worker", "bytes_per_worker", "trace"),
+    *("ios_per_worker", "bytes_per_worker", "job", "trace"),
 )
 """Fields of a stream that only some have."""
 
@@ -338,6 +340,7 @@ class StreamDocument(msgspec.Struct, kw_only=True, rename=_DOCUMENT_NAMES):
     end_ns: Count | msgspec.UnsetType | None = msgspec.UNSET
     ios_per_worker: Count | msgspec.UnsetType | None = msgspec.UNSET
     bytes_per_worker: Count | msgspec.UnsetType | None = msgspec.UNSET
+    job: str | msgspec.UnsetType | None = msgspec.UNSET
     trace: TraceDocument | msgspec.UnsetType | None = msgspec.UNSET
 
     def __post_init__(self) -> None:

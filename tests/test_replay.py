@@ -17,6 +17,7 @@ from fourcorners.target.simulated import SimulatedTarget
 
 HEADER = "time_ns,operation,fua,offset_bytes,length_bytes,volume,latency_ns,queue,process,stream"
 DRIVE = "sim:ocz-vertex-3-240gb"
+LOG_BLOCK = str(Path(__file__).parents[1] / "drive/sim/tests/support/log_block.toml")
 MS = 1_000_000
 
 Io = tuple[int, str, bool, int, int, int | None]
@@ -144,6 +145,11 @@ def test_a_real_file_is_replayed_where_it_is_permitted(tmp_path: Path) -> None:
     assert run.manifest.status == "complete", run.manifest.tests[0].reason
     timing = _finding(run, "replay_timing")
     assert 0 <= timing.detail["late_share"] <= 1
+    state = _finding(run, "replay_state")
+    assert (state.verdict, state.text.split(":")[0]) == (
+        "not identifiable",
+        "This drive does not tell its state",
+    )
     assert timing.detail["max_s"] >= timing.value >= timing.detail["p50_s"]
     file.write_bytes(bytes(300 * 2**20))
     refused = fc.replay(trace, str(file), fill=False, out=tmp_path / "runs")
@@ -161,14 +167,17 @@ def test_a_drive_of_a_program_is_replayed_on(tmp_path: Path) -> None:
     assert sum(one.ios for one in recording.operations.values()) == 100
     assert recording.replayed is not None
     assert recording.replayed.off_time_max_s == 0
-    # It says nothing of its state, and waiting for a processor makes nothing late in its time.
+    # Waiting for a processor makes nothing late in its time.
     assert recording.replayed.waited_s is None
-    assert not any(minute.condition for minute in recording.replayed.minutes)
+    # What it counts is its state.
+    assert set(recording.replayed.minutes[-1].condition) == {"programmed_pages"}
+    assert _finding(run, "replay_state").verdict == "measured"
 
 
-def _minutes(folder: Path, drive: str) -> tuple[fc.Run, list[dict[str, float]]]:
+def _minutes(
+    folder: Path, drive: str, size: int = 16 * 2**20
+) -> tuple[fc.Run, list[dict[str, float]]]:
     """What a drive says of its state at the ends of four minutes with a write a second."""
-    size = 16 * 2**20
     ios: list[Io] = [
         (second * 1000 * MS, "write", False, second * size, size, None) for second in range(200)
     ]
@@ -199,6 +208,42 @@ def test_the_drive_s_state_is_told_by_the_minute(tmp_path: Path) -> None:
 def test_a_disk_tells_what_its_cache_holds(tmp_path: Path) -> None:
     _, told = _minutes(tmp_path, "sim:wd6400aaks")
     assert [set(one) for one in told] == [{"write_cache_bytes"}] * 4
+
+
+@pytest.mark.parametrize(
+    ("drive", "grows", "falls"),
+    [
+        ("sim:ocz-core-64gb", "switches", "unwritten_superblocks"),
+        (LOG_BLOCK, "switch_merges", None),
+        ("sim:raid0:2xocz-core-64gb", "switches", "unwritten_superblocks"),
+    ],
+)
+def test_drives_of_every_kind_tell_their_state(
+    tmp_path: Path, drive: str, grows: str, falls: str | None
+) -> None:
+    run, told = _minutes(tmp_path, drive, 2**20)
+    assert len(told) == 4
+    first, *_, last = told
+    assert 0 < first[grows] < last[grows]
+    if falls is not None:
+        assert first[falls] > last[falls]
+    state = _finding(run, "replay_state")
+    assert state.detail["last"] == last
+    assert "Merges by the end of each minute" in (run.path / "report.html").read_text("utf-8")
+
+
+def test_replays_at_different_paces_are_not_compared(tmp_path: Path) -> None:
+    trace, out = _trace(tmp_path, _some(50)), tmp_path / "runs"
+    runs = [
+        fc.replay(trace, DRIVE, fill=False, out=out, **options)
+        for options in ({}, {"speed": 10}, {"pace": "depth"})
+    ]
+    for other, words in zip(runs[1:], ("10 times as fast", "as fast as possible"), strict=True):
+        with pytest.raises(UserError, match=f"replayed at recorded times and .*{words}"):
+            fc.compare(runs[0].path, other.path)
+    # At the same pace they are.
+    again = fc.replay(trace, DRIVE, fill=False, out=out, speed=10)
+    assert fc.compare(runs[1].path, again.path).differences
 
 
 def test_discards_reach_a_file(tmp_path: Path) -> None:

@@ -62,6 +62,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::trace_transform, module)?)?;
     module.add_class::<foreign::ForeignDrive>()?;
     module.add_class::<raw_recording::RawIoLog>()?;
+    module.add_class::<raw_recording::RawJob>()?;
+    module.add_class::<raw_recording::RawJobOperation>()?;
     module.add_class::<raw_recording::RawLatencies>()?;
     module.add_class::<raw_recording::RawOperation>()?;
     module.add_class::<raw_recording::RawRecording>()?;

@@ -1,6 +1,6 @@
 //! A recording as Python sees it.
 
-use fourcorners_recording::{IoLog, LATE_NS, Latencies, OperationRecord, Recording, Replayed};
+use fourcorners_recording::{IoLog, Job, LATE_NS, Latencies, OperationRecord, Recording, Replayed};
 use fourcorners_workload::Operation;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
@@ -89,6 +89,40 @@ impl RawOperation {
     }
 }
 
+/// One operation of a named part of the workload.
+#[pyclass(frozen, get_all, module = "fourcorners._core")]
+pub struct RawJobOperation {
+    ios: u64,
+    bytes: u64,
+    errors: u64,
+    latencies: Py<RawLatencies>,
+}
+
+/// A named part of the workload. Times are integer nanoseconds from the start of
+/// measuring.
+#[pyclass(frozen, get_all, module = "fourcorners._core")]
+pub struct RawJob {
+    name: String,
+    start_ns: u64,
+    end_ns: u64,
+    /// By name of the operation; those that it did.
+    operations: BTreeMap<&'static str, Py<RawJobOperation>>,
+}
+
+impl RawJob {
+    fn new(py: Python<'_>, job: Job) -> PyResult<Self> {
+        let mut operations = BTreeMap::new();
+        for (operation, own) in Operation::ALL.into_iter().zip(job.operations) {
+            let Some(own) = own else { continue };
+            let latencies = Py::new(py, RawLatencies::new(py, &own.latencies))?;
+            let (ios, bytes, errors) = (own.ios, own.bytes, own.errors);
+            let raw = RawJobOperation { ios, bytes, errors, latencies };
+            operations.insert(operation.name(), Py::new(py, raw)?);
+        }
+        Ok(Self { name: job.name, start_ns: job.start_ns, end_ns: job.end_ns, operations })
+    }
+}
+
 /// Single I/Os in order of their completion, a column each. Times count from the
 /// start of measuring.
 #[pyclass(frozen, get_all, module = "fourcorners._core")]
@@ -156,6 +190,8 @@ pub struct RawRecording {
     failure: Option<String>,
     /// By name of the operation: `read`, `write`.
     operations: BTreeMap<&'static str, Py<RawOperation>>,
+    /// Parts of the workload that have names.
+    jobs: Vec<Py<RawJob>>,
     /// Where the workload asked for it.
     log: Option<Py<RawIoLog>>,
     /// How far I/Os of a trace were issued off their times; else nothing.
@@ -176,7 +212,7 @@ fn replayed_json(replayed: &Replayed) -> String {
             json!({
                 "busy_ns": minute.busy_ns,
                 "flash_programmed_bytes": minute.flash_programmed_bytes,
-                "condition": minute.condition.iter().copied().collect::<BTreeMap<_, _>>(),
+                "condition": minute.condition.iter().cloned().collect::<BTreeMap<_, _>>(),
             })
         })
         .collect();
@@ -216,6 +252,9 @@ impl RawRecording {
             interrupted: recording.interrupted,
             failure: recording.failure,
             operations,
+            jobs: (recording.jobs.into_iter())
+                .map(|job| Py::new(py, RawJob::new(py, job)?))
+                .collect::<PyResult<_>>()?,
             off_time: (recording.replayed.as_deref())
                 .map(|replayed| Py::new(py, RawLatencies::new(py, &replayed.off_time)))
                 .transpose()?,

@@ -8,7 +8,7 @@ use crate::{io_error, value_error};
 use fourcorners_execution::{execute_parallel, replay_parallel};
 use fourcorners_real::{Access, Engine, Facts, Kind, Plan, RealFile, Unprepared};
 use fourcorners_verified::Verified;
-use fourcorners_workload::Workload;
+use fourcorners_workload::{Pace, Workload};
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -144,6 +144,10 @@ impl RealTarget {
             let Some(Verification { ledger, damages, .. }) = verification else {
                 let capacity_bytes = plan.capacity_bytes;
                 return match source {
+                    Some(source) if has_times(&workload) => {
+                        let open = || Ok(self.file.punctual_target(self.seed));
+                        replay_parallel(&workload, capacity_bytes, open, source, progress)
+                    }
                     Some(source) => {
                         replay_parallel(&workload, capacity_bytes, open, source, progress)
                     }
@@ -210,6 +214,11 @@ impl RealTarget {
         let limit = Duration::from_nanos(self.io_limit_ns);
         py.detach(|| self.file.filled(limit)).map_err(preparation_error)
     }
+}
+
+/// Whether the I/Os of its trace are due at times, and not as soon as others complete.
+fn has_times(workload: &Workload) -> bool {
+    workload.streams.iter().any(|one| one.trace.as_ref().is_some_and(|t| t.pace != Pace::Depth))
 }
 
 fn preparation_error(error: Unprepared) -> PyErr {

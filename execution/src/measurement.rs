@@ -2,14 +2,15 @@
 
 use crate::progress::Progress;
 use crate::slot::Slot;
-use fourcorners_recording::{IoLog, LoggedIo, Offered, Recorder, Recording, Totals};
+use fourcorners_recording::{IoLog, Job, LoggedIo, Offered, Recorder, Recording, Totals};
 use fourcorners_target::{Completion, Meters};
-use fourcorners_workload::Workload;
+use fourcorners_workload::{Lane, Workload};
 use std::sync::atomic::Ordering;
 
 /// Counts what is issued and completed between the end of the ramp and the stop.
 pub(crate) struct Measurement {
     recorder: Recorder,
+    started_ns: u64,
     /// Until the ramp is over: when it will be.
     ramp_end_ns: Option<u64>,
     time_ns: Option<u64>,
@@ -23,17 +24,28 @@ pub(crate) struct Measurement {
     meters_before: Meters,
     /// Where single I/Os are kept.
     log: Option<IoLog>,
+    /// Parts of the workload that have names, ...
+    jobs: Vec<Job>,
+    /// ... and by lane which one it belongs to.
+    job_of_lane: Vec<Option<usize>>,
     /// What was added to the shared progress: other workers add theirs.
     published: Totals,
 }
 
 impl Measurement {
     /// For a worker that keeps `log_ios` single I/Os at most.
-    pub(crate) fn new(workload: &Workload, started_ns: u64, log_ios: usize) -> Self {
+    pub(crate) fn new(
+        workload: &Workload,
+        lanes: &[Lane],
+        started_ns: u64,
+        log_ios: usize,
+    ) -> Self {
+        let (jobs, job_of_lane) = jobs(workload, lanes);
         let time_ns = workload.stop.time_ns;
         let ramped = workload.ramp_ns > 0;
         Self {
             recorder: Recorder::new(started_ns),
+            started_ns,
             ramp_end_ns: ramped.then_some(started_ns + workload.ramp_ns),
             time_ns,
             end_ns: match time_ns {
@@ -44,8 +56,24 @@ impl Measurement {
             offered: Offered::default(),
             meters_before: Meters::default(),
             log: (log_ios > 0).then(|| IoLog::new(log_ios)),
+            jobs,
+            job_of_lane,
             published: Totals::default(),
         }
+    }
+
+    /// Measuring starts at this time and not when this was made.
+    pub(crate) fn begin(&mut self, started_ns: u64) {
+        self.started_ns = started_ns;
+        self.recorder.begin(started_ns);
+        if let (Some(time_ns), None) = (self.time_ns, self.ramp_end_ns) {
+            self.end_ns = started_ns + time_ns;
+        }
+    }
+
+    /// See [`Recorder::warm`].
+    pub(crate) fn warm(&mut self) {
+        self.recorder.warm();
     }
 
     /// Whether nothing is measured yet.
@@ -102,6 +130,9 @@ impl Measurement {
         if self.log.is_some() {
             self.log(slot, completion);
         }
+        if !self.jobs.is_empty() {
+            self.of_job(slot, completion);
+        }
         if completion.errno == 0 {
             let bytes = slot.request.length_bytes;
             self.recorder.completed(operation, bytes, slot.due_ns, completed_ns);
@@ -137,6 +168,19 @@ impl Measurement {
         });
     }
 
+    // Apart as well: few workloads have names.
+    #[inline(never)]
+    fn of_job(&mut self, slot: &Slot, completion: &Completion) {
+        let Some(job) = self.job_of_lane[slot.lane as usize] else { return };
+        let latency_ns = completion.completed_ns - slot.due_ns;
+        self.jobs[job].completed(
+            slot.request.operation,
+            slot.request.length_bytes,
+            (completion.errno == 0).then_some(latency_ns),
+            completion.completed_ns - self.recorder.start_ns(),
+        );
+    }
+
     /// Starts measuring with the first completion after the ramp, which is not
     /// counted: at queue depth 1 the measured time then holds whole I/Os only.
     fn end_ramp(&mut self, now_ns: u64) {
@@ -145,6 +189,10 @@ impl Measurement {
         self.end_ns = self.time_ns.map_or(u64::MAX, |time_ns| now_ns + time_ns);
         self.outstanding_integral_ns = 0;
         self.offered = Offered::default();
+        for job in &mut self.jobs {
+            job.start_ns = (self.started_ns + job.start_ns).saturating_sub(now_ns);
+            job.end_ns = job.start_ns;
+        }
     }
 
     pub(crate) fn publish(&mut self, progress: &Progress, elapsed_ns: u64) {
@@ -163,9 +211,29 @@ impl Measurement {
         recording.outstanding_integral_ns = self.outstanding_integral_ns.unsigned_abs();
         recording.offered = self.offered;
         recording.log = self.log;
+        recording.jobs = self.jobs;
         let metered = meters.since(&self.meters_before);
         recording.energy_j = metered.energy_j;
         recording.flash_programmed_bytes = metered.flash_programmed_bytes;
         recording
     }
+}
+
+/// The jobs of these lanes in the order of the streams, from their starts, and by lane
+/// the place of its own.
+fn jobs(workload: &Workload, lanes: &[Lane]) -> (Vec<Job>, Vec<Option<usize>>) {
+    let mut jobs: Vec<Job> = Vec::new();
+    let places = lanes.iter().map(|lane| {
+        let name = workload.streams[lane.stream].job.as_ref()?;
+        let known = jobs.iter().position(|job| job.name == *name);
+        let place = known.unwrap_or(jobs.len());
+        match jobs.get_mut(place) {
+            Some(job) => job.start_ns = job.start_ns.min(lane.start_ns),
+            None => jobs.push(Job::new(name.clone(), lane.start_ns)),
+        }
+        jobs[place].end_ns = jobs[place].start_ns;
+        Some(place)
+    });
+    let places = places.collect();
+    (jobs, places)
 }

@@ -5,7 +5,7 @@ use crate::feed::Feed;
 use crate::measurement::Measurement;
 use crate::slot::Slot;
 use fourcorners_recording::{MINUTE_NS, Replayed};
-use fourcorners_target::Meters;
+use fourcorners_target::{Condition, Meters};
 use fourcorners_workload::{Pace, Replay, Request, TimedRequest};
 use std::collections::VecDeque;
 
@@ -63,6 +63,11 @@ impl ReplayLoop {
         };
         new.load();
         new
+    }
+
+    /// Has memory at hand, see [`fourcorners_recording::Latencies::warm`].
+    pub(crate) fn warm(&mut self) {
+        self.replayed.off_time.warm();
     }
 
     /// Times count from here.
@@ -200,18 +205,19 @@ impl ReplayLoop {
 
     /// Notes the drive's condition at the end of each minute, and with `ended` of the
     /// one that has begun.
-    pub(crate) fn ask(
-        &mut self,
-        now_ns: u64,
-        ended: bool,
-        condition: impl FnOnce() -> Vec<(&'static str, f64)>,
-    ) {
+    pub(crate) fn ask(&mut self, now_ns: u64, ended: bool, condition: impl FnOnce() -> Condition) {
         if !ended && now_ns < self.minute_ns {
+            return;
+        }
+        let condition = condition();
+        // One that has requests outstanding may not be able to tell: it is asked again
+        // as long as what it tells is of the minute's end rather than of the next one's.
+        if condition.is_empty() && !ended && now_ns < self.minute_ns + MINUTE_NS / 2 {
             return;
         }
         // It is asked at the first reading of the meters after the minute's end.
         let of_ns = if ended { now_ns } else { self.minute_ns - 1 };
-        self.replayed.found(of_ns - self.started_ns, condition());
+        self.replayed.found(of_ns - self.started_ns, condition);
         self.minute_ns += (now_ns.saturating_sub(self.minute_ns) / MINUTE_NS + 1) * MINUTE_NS;
     }
 

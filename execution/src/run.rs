@@ -154,6 +154,10 @@ fn parallel<T: Target + Send + 'static>(
     }
     let parts = parts.into_iter().collect::<Result<Vec<Recording>, TargetError>>();
     let mut recording = Recording::merge(parts?);
+    // Workers end in any order.
+    recording.jobs.sort_by_key(|job| {
+        workload.streams.iter().position(|stream| stream.job.as_ref() == Some(&job.name))
+    });
     recording.cpu = cpu::difference(before, cpu::process_cpu_time());
     Ok(recording)
 }

@@ -11,8 +11,8 @@ use crate::replay_loop::ReplayLoop;
 use crate::slot::{FREE, NO_REQUEST, Slot};
 use crate::trouble::{Outstanding, Trouble};
 use fourcorners_recording::Recording;
-use fourcorners_target::{Completion, Meters, Target, TargetError};
-use fourcorners_workload::{Lane, Request, Workload};
+use fourcorners_target::{Completion, Condition, Meters, Target, TargetError};
+use fourcorners_workload::{Lane, Operation, Request, Workload};
 
 /// Completions between two looks at [`Progress::stop`], at simulated speed some
 /// milliseconds ...
@@ -29,6 +29,10 @@ const TIMELESS_IOS: u64 = 1 << 22;
 /// ... if the clock moved less than this for each: a hundred million I/Os a second are
 /// more than any link carries.
 const TIMELESS_NS: u64 = 10;
+
+/// Making the data of a write of so many bytes takes some microseconds, as much as
+/// handing over what is held back by itself.
+const LONG_TO_MAKE: u32 = 16 << 10;
 
 /// Everything that the loop knows, apart from the target: what is left of a run
 /// whose target hangs.
@@ -72,7 +76,7 @@ impl Worker {
         let block_bytes_max = workload.streams.iter().map(|s| s.block_bytes).max().unwrap_or(0);
         target.prepare(slots_total, block_bytes_max)?;
         let trace = workload.streams.iter().find_map(|stream| stream.trace.as_ref());
-        let mut replay_loop =
+        let replay_loop =
             feed.zip(trace).map(|(feed, trace)| ReplayLoop::new(feed, trace, slots_total));
         let mut slots = match &replay_loop {
             None => first_requests(&mut lanes, target),
@@ -84,12 +88,9 @@ impl Worker {
             let is_open = has_times || lanes[slot.lane as usize].arrivals.is_some();
             slot.free_ns = is_open.then_some(started_ns);
         }
-        if let Some(replay_loop) = &mut replay_loop {
-            replay_loop.start(started_ns, target.meters());
-        }
         let workers: u32 = workload.streams.iter().map(|stream| stream.workers).sum();
         let log_ios = workload.log_ios.div_ceil(u64::from(workers)) * lanes.len() as u64;
-        let mut measurement = Measurement::new(workload, started_ns, log_ios as usize);
+        let mut measurement = Measurement::new(workload, &lanes, started_ns, log_ios as usize);
         measurement.count_from(target.meters());
         Ok(Self {
             open_loop: OpenLoop::new(started_ns, &lanes, &slots),
@@ -110,6 +111,24 @@ impl Worker {
             submitting: None,
             generating_ns: 0,
         })
+    }
+
+    /// A trace begins now: what was made before took time, and its first requests are due
+    /// at once.
+    fn begin_replay<T: Target>(&mut self, target: &mut T) {
+        let Some(replay_loop) = &mut self.replay_loop else { return };
+        if target.clock().is_some() {
+            replay_loop.warm();
+            self.measurement.warm();
+        }
+        let started_ns = target.now_ns();
+        for slot in self.slots.iter_mut().filter(|slot| slot.free_ns.is_some()) {
+            slot.free_ns = Some(started_ns);
+        }
+        replay_loop.start(started_ns, target.meters());
+        self.measurement.begin(started_ns);
+        (self.started_ns, self.now_ns) = (started_ns, started_ns);
+        self.look_ns = started_ns + LOOK_INTERVAL_NS;
     }
 
     /// The next request of a trace, once, as soon as it has a slot.
@@ -282,7 +301,7 @@ impl Worker {
         mut self,
         ended_ns: u64,
         meters: Meters,
-        condition: Vec<(&'static str, f64)>,
+        condition: Condition,
         progress: &Progress,
     ) -> Recording {
         self.open_loop.stop(ended_ns, &mut self.lanes, &mut self.measurement);
@@ -334,6 +353,7 @@ pub(crate) fn work<T: Target, const WATCHED: bool>(
     let mut done: Vec<Completion> = Vec::with_capacity(slots);
     // In virtual time waiting for a processor makes nothing late.
     let waited_before_ns = target.clock().and_then(|_| cpu::thread_waited_ns());
+    custody.get().begin_replay(target);
     for index in 0..at_once {
         let slot = custody.get().slots[index];
         if slot.free_ns.is_none() && !custody.get().is_paced(&slot) {
@@ -343,6 +363,10 @@ pub(crate) fn work<T: Target, const WATCHED: bool>(
     loop {
         loop {
             if let Some((index, request)) = custody.get().next_to_stage() {
+                if request.operation == Operation::Write && request.length_bytes >= LONG_TO_MAKE {
+                    // What was due before does not wait for that.
+                    custody.call(|| target.pass_on())?;
+                }
                 target.stage(index, &request);
             }
             let Some((index, request)) = custody.get().next_due() else { break };

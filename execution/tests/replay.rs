@@ -2,7 +2,7 @@
 
 use fourcorners_execution::{Progress, replay};
 use fourcorners_recording::{LoggedIo, Recording};
-use fourcorners_target::{Completion, NoopTarget, Target, TargetError};
+use fourcorners_target::{Completion, Condition, NoopTarget, Target, TargetError};
 use fourcorners_workload::{
     Content, Operation, Pace, Pattern, Recorded, Replay, Request, Stream, TimedRequest, Workload,
 };
@@ -201,8 +201,8 @@ impl Target for Making {
         Ok(())
     }
 
-    fn condition(&self) -> Vec<(&'static str, f64)> {
-        vec![("made", self.staged.len() as f64)]
+    fn condition(&mut self) -> Condition {
+        vec![("made".into(), self.staged.len() as f64)]
     }
 }
 
@@ -217,6 +217,69 @@ fn data_is_made_before_an_io_is_due() {
     assert_eq!(made, [0, 1, 2, 3, 4]);
     // Only the first one's data could not be made before.
     assert_eq!(recording.replayed.unwrap().late_ios, 1);
+}
+
+/// A target that holds requests back until it is told to pass them on, or waits, and on
+/// which making data takes 2 ms.
+struct Holding {
+    inner: Making,
+    held: u32,
+    passed_on_ns: Vec<u64>,
+}
+
+impl Holding {
+    fn pass(&mut self) {
+        let now_ns = self.inner.now_ns();
+        self.passed_on_ns.extend((0..std::mem::take(&mut self.held)).map(|_| now_ns));
+    }
+}
+
+impl Target for Holding {
+    fn capacity_bytes(&self) -> u64 {
+        self.inner.capacity_bytes()
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        self.inner.now_ns()
+    }
+
+    fn prepare(&mut self, slots: u32, block_bytes_max: u32) -> Result<(), TargetError> {
+        self.inner.prepare(slots, block_bytes_max)
+    }
+
+    fn stage(&mut self, slot: u32, request: &Request) {
+        self.inner.stage(slot, request);
+    }
+
+    fn submit(&mut self, slot: u32, request: &Request) -> u64 {
+        self.held += 1;
+        self.inner.submit(slot, request)
+    }
+
+    fn pass_on(&mut self) {
+        self.pass();
+    }
+
+    fn wait(&mut self, deadline_ns: u64, done: &mut Vec<Completion>) -> Result<(), TargetError> {
+        self.pass();
+        self.inner.wait(deadline_ns, done)
+    }
+}
+
+#[test]
+fn what_is_due_does_not_wait_for_the_data_of_the_next() {
+    let making = Making { inner: NoopTarget::new(1 << 30, MS), made_ns: 0, staged: Vec::new() };
+    let mut target = Holding { inner: making, held: 0, passed_on_ns: Vec::new() };
+    let large = |number| {
+        let TimedRequest { request, .. } = io(number, 10 * number, None);
+        let request = Request { length_bytes: 64 << 10, ..request };
+        TimedRequest { request, ..io(number, 10 * number, None) }
+    };
+    let workload = workload(Pace::Recorded, 1.0, None, 4);
+    let given = Given((0..4).map(large).collect());
+    replay(&workload, &mut target, Box::new(given), &Progress::default()).unwrap();
+    let passed_ms: Vec<u64> = target.passed_on_ns.iter().map(|ns| ns / MS).collect();
+    assert_eq!(passed_ms[1..], [10, 20, 30]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 """Findings about the replay of a trace: ``replay``, ``replay_timing``, ``replay_latency``,
-``replay_wear`` and ``replay_endurance``.
+``replay_wear``, ``replay_state`` and ``replay_endurance``.
 
 What the reviews gave of their traces: data rate, busy time, shares of I/Os by size and queue depth,
 average and worst access time, and all of it by the minute (``detail["minutes"]``); how far issue
@@ -45,9 +45,12 @@ def _findings(recording: Recording, replayed: Replayed) -> Iterator[Finding]:
     yield _replay(recording, replayed, minutes)
     if replayed.off_time_p99_s is not None:
         yield _timing(recording, replayed)
-    for finding in (_latency(recording), _wear(recording, minutes), _endurance(recording)):
+    for finding in (_latency(recording), _wear(recording, minutes)):
         if finding is not None:
             yield finding
+    yield _state(recording, minutes)
+    if (endurance := _endurance(recording)) is not None:
+        yield endurance
 
 
 def _replay(recording: Recording, replayed: Replayed, minutes: list[dict[str, Any]]) -> Finding:
@@ -259,6 +262,44 @@ def _wear(recording: Recording, minutes: list[dict[str, Any]]) -> Finding | None
             "by_minute": told,
         },
     )
+
+
+def _state(recording: Recording, minutes: list[dict[str, Any]]) -> Finding:
+    told = [minute["condition"] for minute in minutes if minute["condition"]]
+    title = "The drive's state over time"
+    if not told:
+        return worded(
+            "replay_state",
+            title,
+            "not identifiable",
+            say("replay_state.untold"),
+            evidence=[recording.id],
+        )
+    figures = [
+        say(
+            "replay_state.same" if told[0].get(name) == last else "replay_state.figure",
+            name=state_words(name),
+            first=told[0].get(name, last),
+            last=last,
+        )
+        for name, last in told[-1].items()
+    ]
+    return worded(
+        "replay_state",
+        title,
+        "measured",
+        say("replay_state.told", minutes=len(told), figures=figures),
+        evidence=[recording.id],
+        detail={"first": told[0], "last": told[-1]},
+    )
+
+
+def state_words(name: str) -> str:
+    """A name of a drive's state in words: ``write_buffer_bytes`` is "write buffer (bytes)"."""
+    stem, _, unit = name.rpartition("_")
+    if stem and unit in ("bytes", "s", "ns"):
+        return f"{stem.replace('_', ' ')} ({unit})"
+    return name.replace("_", " ")
 
 
 def _endurance(recording: Recording) -> Finding | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from fourcorners.jobs import JobOperation, JobRecording
 from fourcorners.recording.arrays import (
     IO_COLUMNS,
     NS,
@@ -21,7 +22,7 @@ from fourcorners.recording.recording import Offered, OperationRecording, Recordi
 from fourcorners.replayed import Replayed, ReplayedMinute
 
 if TYPE_CHECKING:
-    from fourcorners._core import RawIoLog, RawLatencies, RawOperation, RawRecording
+    from fourcorners._core import RawIoLog, RawJob, RawLatencies, RawOperation, RawRecording
 
 
 def from_raw(raw: "RawRecording", *, simulated: bool) -> Recording:
@@ -45,6 +46,7 @@ def from_raw(raw: "RawRecording", *, simulated: bool) -> Recording:
         if raw.offered_ns
         else None,
         replayed=_replayed(raw),
+        jobs=tuple(map(_job, raw.jobs)),
         energy_j=raw.energy_j,
         flash_programmed_bytes=raw.flash_programmed_bytes,
         logged=None if log is None else lambda: log,
@@ -73,6 +75,24 @@ def _replayed(raw: "RawRecording") -> Replayed | None:
             for minute in told["minutes"]
         ],
         waited_s=None if told["waited_ns"] is None else told["waited_ns"] * NS,
+    )
+
+
+def _job(raw: "RawJob") -> JobRecording:
+    operations = {}
+    for name, own in raw.operations.items():
+        latencies = distribution(own.latencies)
+        operations[name] = JobOperation(
+            ios=own.ios,
+            bytes=own.bytes,
+            errors=own.errors,
+            latency_mean_s=latencies.mean_s,
+            latency_p50_s=latencies.percentile_s(50),
+            latency_p99_s=latencies.percentile_s(99),
+            latency_max_s=latencies.max_s,
+        )
+    return JobRecording(
+        name=raw.name, elapsed_s=(raw.end_ns - raw.start_ns) * NS, operations=operations
     )
 
 

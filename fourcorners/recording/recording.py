@@ -2,7 +2,7 @@
 whether it was just measured or is kept in a run folder. BySecond are floats, sizes bytes."""
 
 import errno
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fourcorners.errors import UserError
+from fourcorners.jobs import JobRecording
 from fourcorners.recording.arrays import (
     IO_COLUMNS,
     Arrays,
@@ -173,6 +174,8 @@ class Recording:
     offered: Offered | None = None
     replayed: Replayed | None = None
     """How a trace was replayed; ``None`` of other workloads."""
+    jobs: Sequence[JobRecording] = ()
+    """What streams with a ``job`` did, each job by itself, in the order of the workload."""
     energy_j: float | None = None
     flash_programmed_bytes: int | None = None
     logged: Callable[[], IoLog] | None = field(default=None, repr=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fourcorners.analysis.replays import state_words
 from fourcorners.manifest import Chart
 
 from .payload import findings, rounded
@@ -29,9 +30,29 @@ SHOWN: tuple[tuple[str, str, Mapping[str, str], float], ...] = (
         1,
     ),
     ("Bad blocks at the end of each minute", "blocks", {"bad_blocks": ""}, 1),
+    (
+        "Superblocks that were never written at the end of each minute",
+        "superblocks",
+        {"unwritten_superblocks": ""},
+        1,
+    ),
+    ("Free log blocks at the end of each minute", "blocks", {"free_log_blocks": ""}, 1),
+    (
+        "Merges by the end of each minute",
+        "since the drive was made",
+        {
+            "merges": "that copy",
+            "switches": "without a copy",
+            "switch_merges": "without a copy",
+            "partial_merges": "that copy a part",
+            "full_merges": "that copy all",
+        },
+        1,
+    ),
     ("Write buffer at the end of each minute", "MB in it", {"write_buffer_bytes": ""}, 1e-6),
     ("Write cache at the end of each minute", "MB in it", {"write_cache_bytes": ""}, 1e-6),
     ("SLC cache at the end of each minute", "GB in it", {"slc_cache_bytes": ""}, 1e-9),
+    ("Folded from the SLC cache by the end of each minute", "GB", {"slc_folded_bytes": ""}, 1e-9),
 )
 """Title, axis, values by name with what a line of them is called, and factor."""
 
@@ -41,7 +62,14 @@ def by_minute(
 ) -> list[dict[str, Any]]:
     """What the finding ``replay`` has of each minute, where the test is the replay."""
     made: list[dict[str, Any]] = []
-    for title, axis, values, factor in SHOWN:
+    known = {key for _, _, values, _ in SHOWN for key in values}
+    # Programs that simulate drives count what they like.
+    others = [
+        (f"{_title(key)} at the end of each minute", "", {key: ""}, 1.0)
+        for key in _told(runs)
+        if key not in known
+    ]
+    for title, axis, values, factor in (*SHOWN, *others):
         series: list[dict[str, Any]] = [
             {"drive": drive, "label": label, "points": points}
             for drive, run in enumerate(runs)
@@ -60,6 +88,24 @@ def by_minute(
                 }
             )
     return made
+
+
+def _title(key: str) -> str:
+    words = state_words(key)
+    return words[:1].upper() + words[1:]
+
+
+def _told(runs: Sequence[ReportedRun]) -> list[str]:
+    """The names by which drives told their states."""
+    return list(
+        dict.fromkeys(
+            name
+            for run in runs
+            for finding in findings(run, "replay")
+            for minute in finding.detail["minutes"]
+            for name in minute.get("condition", {})
+        )
+    )
 
 
 def _points(run: ReportedRun, test: str, key: str, factor: float) -> list[list[Any]]:

@@ -19,6 +19,7 @@ def entry_of(recording: Recording) -> RecordingEntry:
         conditions=recording.conditions,
         logged=None if log is None else LoggedIos(ios=len(log), of=log.of, one_in=log.one_in),
         replayed=recording.replayed,
+        jobs=list(recording.jobs),
         failure=recording.failure,
         errors={name: dict(one.errors) for name, one in recording.operations.items() if one.errors}
         or None,

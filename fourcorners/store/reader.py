@@ -113,6 +113,7 @@ class Run:
             label=entry.label or id,
             failure=entry.failure,
             replayed=entry.replayed,
+            jobs=tuple(entry.jobs),
             logged=entry.logged and functools.partial(self._log, id, entry.logged),
             point=entry.point,
             workload=Workload.from_document(entry.workload),

@@ -79,6 +79,12 @@ def _pattern(value: Any) -> str:
     return str(value)
 
 
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise UserError("use a name")
+    return value.strip()
+
+
 def _sizes(value: Any) -> str:
     """``4 KiB/75:64 KiB/25`` in bytes, as a stream has it."""
     try:
@@ -181,6 +187,7 @@ STREAM_KEYS: dict[str, Kind] = {
     ),
     "loops": COUNT,
     "ios-per-worker": COUNT,
+    "job": Kind("a name", _name, str, _TEXT),
     "trace": Kind("a trace", read_trace, lambda trace: ", ".join(trace.files), {"type": "object"}),
 }
 """What a stream's keys mean; :class:`fourcorners.Stream` has the same by longer names."""
@@ -255,6 +262,7 @@ def stream_of(chosen: Mapping[str, Any], subject: Subject) -> Stream:
         end_s=chosen.get("stop"),
         ios_per_worker=chosen.get("ios-per-worker"),
         bytes_per_worker=amount,
+        job=chosen.get("job"),
         trace=trace and changed(trace, alignment_bytes=subject.request_alignment_bytes),
     )
 

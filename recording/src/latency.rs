@@ -42,6 +42,12 @@ impl Latencies {
         self.sum_ns += u128::from(latency_ns);
     }
 
+    /// Has the memory of an empty distribution at hand: where it is first used the system
+    /// stops the thread to find some.
+    pub fn warm(&mut self) {
+        self.histogram.as_mut_slice().fill(0);
+    }
+
     /// Adds another worker's latencies to these.
     pub fn merge(&mut self, other: &Latencies) {
         let theirs = other.histogram.as_slice();

@@ -6,12 +6,14 @@
 //! equal the totals.
 
 mod io_log;
+mod jobs;
 mod latency;
 mod over_time;
 mod recorder;
 mod replayed;
 
 pub use io_log::{IoLog, LoggedIo};
+pub use jobs::{Job, JobOperation};
 pub use latency::Latencies;
 pub use over_time::SecondBucket;
 pub use recorder::{

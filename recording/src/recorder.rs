@@ -1,7 +1,7 @@
 //! Collects completions while a workload runs.
 
 use crate::over_time::{OverTime, merge};
-use crate::{IoLog, Latencies, Replayed, SecondBucket};
+use crate::{IoLog, Job, Latencies, Replayed, SecondBucket};
 use fourcorners_workload::Operation;
 use std::collections::BTreeMap;
 
@@ -117,6 +117,8 @@ pub struct Recording {
     pub flash_programmed_bytes: Option<u64>,
     /// Every I/O, or a share of them, where the workload asks for it.
     pub log: Option<IoLog>,
+    /// Named parts of the workload, in the order of its streams; none without names.
+    pub jobs: Vec<Job>,
     /// How a trace was replayed.
     pub replayed: Option<Box<Replayed>>,
     /// A failure or a request to stop ended the run before its own stop did:
@@ -162,6 +164,7 @@ impl Recording {
             merged.failure = merged.failure.or(part.failure);
             // A trace is replayed by one worker.
             merged.replayed = merged.replayed.or(part.replayed);
+            Job::join(&mut merged.jobs, part.jobs);
             match (&mut merged.log, part.log) {
                 (Some(mine), Some(theirs)) => mine.merge(theirs),
                 (mine, theirs) => *mine = mine.take().or(theirs),
@@ -226,6 +229,23 @@ impl Recorder {
             second_latency_max_ns: [0; Operation::COUNT],
             over_time: Default::default(),
             last_completion_ns: start_ns,
+        }
+    }
+
+    /// Starts measuring at this time and not when it was made; nothing has completed yet.
+    pub fn begin(&mut self, start_ns: u64) {
+        self.start_ns = start_ns;
+        self.last_completion_ns = start_ns;
+        self.second_end_ns = start_ns + NANOSECONDS_PER_SECOND;
+    }
+
+    /// Has all memory at hand that I/Os at given times will need, see [`Latencies::warm`].
+    pub fn warm(&mut self) {
+        for record in &mut self.recording.operations {
+            let Stages { queue, lateness, service } = &mut **record.stages.get_or_insert_default();
+            for latencies in [&mut record.latencies, queue, lateness, service] {
+                latencies.warm();
+            }
         }
     }
 

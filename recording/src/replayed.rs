@@ -2,6 +2,7 @@
 
 use crate::Latencies;
 use fourcorners_workload::Operation;
+use std::borrow::Cow;
 
 /// Classes of sizes: up to 512 bytes, up to twice that, and so on to 1 GiB and more.
 pub const SIZE_CLASSES: usize = 22;
@@ -24,7 +25,7 @@ pub struct Minute {
     pub flash_programmed_bytes: Option<u64>,
     /// What state the drive said it was in at the end of the minute, as names and
     /// values; empty where it says nothing, or was not asked.
-    pub condition: Vec<(&'static str, f64)>,
+    pub condition: Vec<(Cow<'static, str>, f64)>,
 }
 
 /// How a trace was replayed.
@@ -82,7 +83,7 @@ impl Replayed {
     }
 
     /// Notes what state the drive says it is in.
-    pub fn found(&mut self, now_ns: u64, condition: Vec<(&'static str, f64)>) {
+    pub fn found(&mut self, now_ns: u64, condition: Vec<(Cow<'static, str>, f64)>) {
         self.minute(now_ns).condition = condition;
     }
 

@@ -26,6 +26,8 @@ pub struct Lane {
     writes_per_flush: u64,
     /// Writes before the next flush.
     writes_to_flush: u64,
+    /// The stream that it belongs to, by its place in the workload.
+    pub stream: usize,
     /// I/Os this lane keeps outstanding; with arrivals, the most that it has.
     pub queue_depth: u32,
     /// When its requests are due; `None` in a closed loop.
@@ -93,6 +95,7 @@ impl Lane {
                     remaining_bytes,
                     writes_per_flush,
                     writes_to_flush: writes_per_flush,
+                    stream: stream_index,
                     queue_depth: stream.queue_depth_per_worker,
                     arrivals: Arrivals::new(
                         stream.arrival,

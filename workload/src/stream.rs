@@ -92,6 +92,10 @@ pub struct Stream {
     /// Bytes that each worker transfers; its last request may pass them.
     #[serde(default)]
     pub bytes_per_worker: Option<u64>,
+    /// I/Os of streams of one name are also counted by themselves, as fio does it for
+    /// its jobs.
+    #[serde(default)]
+    pub job: Option<String>,
     /// The requests are those of a trace, and so are their order and times: of the
     /// other fields the queue depth, the content and, as the largest transfer, the
     /// block count.
@@ -299,6 +303,7 @@ impl Stream {
             end_ns: None,
             ios_per_worker: None,
             bytes_per_worker: None,
+            job: None,
             trace: None,
         }
     }

@@ -1,6 +1,6 @@
 //! Discards and write-zeroes on a drive in virtual time.
 
-use crate::{Completion, Meters, Target, TargetError, VirtualDrive};
+use crate::{Completion, Condition, Meters, Target, TargetError, VirtualDrive};
 use fourcorners_workload::{Content, Operation, Request};
 use std::collections::VecDeque;
 
@@ -82,7 +82,7 @@ impl<D: VirtualDrive> Target for InTurn<'_, D> {
         self.drive.meters()
     }
 
-    fn condition(&self) -> Vec<(&'static str, f64)> {
+    fn condition(&mut self) -> Condition {
         self.drive.condition()
     }
 

@@ -13,6 +13,7 @@ pub use noop::NoopTarget;
 pub use virtual_drive::VirtualDrive;
 
 use fourcorners_workload::Request;
+use std::borrow::Cow;
 
 /// How one I/O ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,9 @@ impl Meters {
         }
     }
 }
+
+/// What state a drive says it is in: names with the unit last, and values.
+pub type Condition = Vec<(Cow<'static, str>, f64)>;
 
 /// Something that serves I/O on a clock of its own: virtual time for a
 /// simulated drive, monotonic time for a real one.
@@ -104,10 +108,10 @@ pub trait Target {
         Meters::default()
     }
 
-    /// What state the drive says it is in, as names with the unit last, and values:
-    /// free blocks, wear, fill of its caches. Empty where it says nothing. It may take
-    /// as long as looking at every block.
-    fn condition(&self) -> Vec<(&'static str, f64)> {
+    /// What state the drive says it is in: free blocks, wear, merges, fill of its
+    /// caches. Empty where it says nothing, or cannot while requests are outstanding.
+    /// It may take as long as looking at every block.
+    fn condition(&mut self) -> Condition {
         Vec::new()
     }
 
@@ -115,6 +119,9 @@ pub trait Target {
     /// its latency counts from. The target knows how often its clock must be
     /// read. It may hold the request back until [`Target::wait`].
     fn submit(&mut self, slot: u32, request: &Request) -> u64;
+
+    /// Hands over what [`Target::submit`] holds back, without waiting for anything.
+    fn pass_on(&mut self) {}
 
     /// Waits until at least one request has completed or the clock reaches
     /// `deadline_ns`, and appends what completed, in order of time.

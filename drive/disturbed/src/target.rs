@@ -6,7 +6,7 @@
 //! times do.
 
 use crate::Disturbance;
-use fourcorners_target::{Completion, Meters, Target, TargetError};
+use fourcorners_target::{Completion, Condition, Meters, Target, TargetError};
 use fourcorners_workload::{Content, Operation, Request};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -180,8 +180,12 @@ impl Target for Disturbed<'_> {
         self.inner.meters()
     }
 
-    fn condition(&self) -> Vec<(&'static str, f64)> {
+    fn condition(&mut self) -> Condition {
         self.inner.condition()
+    }
+
+    fn pass_on(&mut self) {
+        self.inner.pass_on();
     }
 
     fn submit(&mut self, slot: u32, request: &Request) -> u64 {

@@ -5,7 +5,7 @@ use crate::hello::{Identity, Wish};
 use crate::link::Link;
 use crate::process::Command;
 use crate::record::{Record, UNKNOWN, kind};
-use fourcorners_target::{Completion, Meters, Target, TargetError, VirtualDrive};
+use fourcorners_target::{Completion, Condition, Meters, Target, TargetError, VirtualDrive};
 use fourcorners_workload::Request;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -348,6 +348,12 @@ impl Target for ForeignDrive {
 
     fn meters(&self) -> Meters {
         Meters { flash_programmed_bytes: self.flash_programmed_bytes, ..Meters::default() }
+    }
+
+    /// What it counts, which it can be asked only while nothing is outstanding.
+    fn condition(&mut self) -> Condition {
+        let counters = VirtualDrive::counters(self);
+        counters.into_iter().map(|(name, value)| (name.into(), value)).collect()
     }
 
     fn submit(&mut self, slot: u32, request: &Request) -> u64 {

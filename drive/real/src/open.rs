@@ -138,6 +138,14 @@ impl RealFile {
         Ok(self)
     }
 
+    /// The same for a worker whose requests are due at times: where another processor is
+    /// free, and no engine was chosen, a kernel thread takes them from the queue.
+    pub fn punctual_target(&self, seed: u64) -> RealTarget {
+        let mut target = self.target(seed);
+        target.is_punctual = true;
+        target
+    }
+
     /// A target for one worker. Its written content follows from `seed` and
     /// from how many targets were made before it, so that no two workers
     /// write the same bytes.

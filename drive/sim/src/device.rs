@@ -1,7 +1,7 @@
 //! What every drive model is: a machine that advances from event to event.
 
 use crate::validity::{Checked, Clock, ensure};
-use fourcorners_target::{Completion, Meters, Target, TargetError};
+use fourcorners_target::{Completion, Condition, Meters, Target, TargetError};
 use fourcorners_workload::{Pattern, Request, Stream};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -144,7 +144,7 @@ pub trait Device {
     }
 
     /// What state the drive is in now ([`Target::condition`]).
-    fn condition(&self) -> Vec<(&'static str, f64)> {
+    fn condition(&self) -> Condition {
         Vec::new()
     }
 
@@ -266,7 +266,7 @@ impl<D: Device> Target for Simulated<D> {
         }
     }
 
-    fn condition(&self) -> Vec<(&'static str, f64)> {
+    fn condition(&mut self) -> Condition {
         self.device.condition()
     }
 

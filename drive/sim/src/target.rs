@@ -6,7 +6,7 @@
 use crate::device::Device;
 use crate::drive::SimulatedDrive;
 use crate::with_model;
-use fourcorners_target::{Completion, Meters, Target, TargetError, VirtualDrive};
+use fourcorners_target::{Completion, Condition, Meters, Target, TargetError, VirtualDrive};
 use fourcorners_workload::Request;
 use std::io::Write;
 use std::ops::Range;
@@ -28,8 +28,8 @@ impl Target for SimulatedDrive {
         with_model!(&self.model, drive => drive.meters())
     }
 
-    fn condition(&self) -> Vec<(&'static str, f64)> {
-        with_model!(&self.model, drive => drive.condition())
+    fn condition(&mut self) -> Condition {
+        with_model!(&mut self.model, drive => drive.condition())
     }
 
     #[inline]

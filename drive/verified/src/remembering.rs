@@ -6,7 +6,7 @@
 //! bookkeeping of requests and completions, not a medium, which it has not.
 
 use crate::stamp::{BLOCK_BYTES, Stamp};
-use fourcorners_target::{Completion, Meters, Target, TargetError};
+use fourcorners_target::{Completion, Condition, Meters, Target, TargetError};
 use fourcorners_workload::{Operation, Request};
 use std::collections::HashMap;
 
@@ -68,8 +68,12 @@ impl<T: Target> Target for Remembering<'_, T> {
         self.inner.meters()
     }
 
-    fn condition(&self) -> Vec<(&'static str, f64)> {
+    fn condition(&mut self) -> Condition {
         self.inner.condition()
+    }
+
+    fn pass_on(&mut self) {
+        self.inner.pass_on();
     }
 
     fn write_data(&mut self, slot: u32, length_bytes: u32) -> Option<&mut [u8]> {

@@ -4,7 +4,7 @@ use crate::damage::{Damage, Damages};
 use crate::diagnose::diagnose;
 use crate::ledger::Ledger;
 use crate::stamp::{BLOCK_BYTES, Stamp};
-use fourcorners_target::{Completion, Meters, Target, TargetError};
+use fourcorners_target::{Completion, Condition, Meters, Target, TargetError};
 use fourcorners_workload::{Operation, Request};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -165,7 +165,11 @@ impl<T: Target> Target for Verified<T> {
         self.inner.meters()
     }
 
-    fn condition(&self) -> Vec<(&'static str, f64)> {
+    fn condition(&mut self) -> Condition {
         self.inner.condition()
+    }
+
+    fn pass_on(&mut self) {
+        self.inner.pass_on();
     }
 }

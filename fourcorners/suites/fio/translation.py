@@ -141,6 +141,7 @@ def _workload(group: Sequence[FioJob], areas: _Areas) -> dict[str, Any]:
             own["start"] = _seconds(job.start_s)
         if time is not None and time != whole_s:
             own["stop"] = _seconds(ramp_s + time)
+        own |= {"job": _plain(job.section.name)} if len(group) > 1 else {}
         streams += [{**stream, **own} for stream in _placed(job, areas)]
     workers = sum(stream.get("workers", 1) for stream in streams)
     if workers > WORKERS_MAX:

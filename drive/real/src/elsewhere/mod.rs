@@ -5,6 +5,7 @@ pub(crate) mod asynchronous;
 pub(crate) mod device;
 pub(crate) mod direct;
 pub(crate) mod identity;
+pub(crate) mod interrupts;
 pub(crate) mod memory;
 pub(crate) mod processors;
 pub(crate) mod room;

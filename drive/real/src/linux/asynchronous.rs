@@ -78,6 +78,11 @@ impl Asynchronous {
         either!(self, ring => ring.submit(transfer))
     }
 
+    /// Passes what is queued to the kernel.
+    pub(crate) fn pass_on(&mut self) {
+        either!(self, ring => ring.hand_over());
+    }
+
     /// See [`fourcorners_target::Target::wait`].
     #[inline]
     pub(crate) fn wait(

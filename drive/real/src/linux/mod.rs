@@ -9,6 +9,7 @@ mod extents;
 mod found;
 pub(crate) mod identity;
 mod in_use;
+pub(crate) mod interrupts;
 mod locks;
 mod loops;
 mod magics;

@@ -168,6 +168,13 @@ impl<P: Protocol> Ring<P> {
         submitted_ns
     }
 
+    /// Passes on what is queued, unless it is given in batches as asked.
+    pub(crate) fn hand_over(&mut self) {
+        if self.queued > 0 && self.batch.is_none() {
+            self.pass_on();
+        }
+    }
+
     fn group(&self) -> u32 {
         self.batch.unwrap_or(if self.inline { 1 } else { GROUP })
     }
@@ -267,6 +274,9 @@ impl<P: Protocol> Ring<P> {
     fn watch(&mut self, deadline_ns: u64) {
         if self.queued > 0 {
             self.pass_on();
+        } else if self.sq_poll && self.queues.submission.need_wakeup() {
+            // What will be due then finds it awake.
+            let _ = self.queues.submitter.submit();
         }
         while self.ready.is_empty() && self.now_ns() < deadline_ns {
             self.queues.completion.sync();

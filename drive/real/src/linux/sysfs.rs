@@ -102,7 +102,8 @@ impl System {
             .collect()
     }
 
-    fn disk_directory(&self, device: u64) -> Option<PathBuf> {
+    /// The directory of the disk that a device is or is a part of.
+    pub(crate) fn disk_directory(&self, device: u64) -> Option<PathBuf> {
         let directory = std::fs::canonicalize(self.root.join(sysfs_link(device))).ok()?;
         match directory.join("partition").exists() {
             true => directory.parent().map(Path::to_owned),

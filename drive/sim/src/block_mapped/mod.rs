@@ -27,7 +27,7 @@ use crate::host_interface::{ByTag, HostInterface};
 use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
 use buffer::Buffer;
 use flash::Flash;
-use fourcorners_target::Completion;
+use fourcorners_target::{Completion, Condition};
 use fourcorners_workload::{Operation, Request};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -76,6 +76,7 @@ struct Counts {
     rows_merged: u64,
     merges: u64,
     switches: u64,
+    superblocks_erased: u64,
 }
 
 impl BlockMapped {
@@ -232,6 +233,7 @@ impl BlockMapped {
             self.counts.switches += 1;
             if held_data {
                 self.flash.switch(at_ns);
+                self.counts.superblocks_erased += 1;
             }
             // The last row, which is not full, is programmed beside other work.
             (at_ns, self.flash.row_programmed_ns(at_ns))
@@ -249,6 +251,7 @@ impl BlockMapped {
     fn merge(&mut self, at_ns: u64) -> u64 {
         let rows = self.superblock_bytes / self.row_bytes;
         self.counts.rows_merged += rows;
+        self.counts.superblocks_erased += 1;
         self.flash.merge(at_ns, rows)
     }
 
@@ -386,8 +389,29 @@ impl Device for BlockMapped {
                 "the log superblock",
             )?;
         }
-        let Counts { host_written_bytes, rows_appended, rows_merged, merges, switches } = *counts;
-        ensure_counts([host_written_bytes, rows_appended, rows_merged, merges, switches])
+        let Counts {
+            host_written_bytes,
+            rows_appended,
+            rows_merged,
+            merges,
+            switches,
+            superblocks_erased,
+        } = *counts;
+        ensure_counts([host_written_bytes, rows_appended, rows_merged, merges, switches])?;
+        ensure_counts([superblocks_erased])
+    }
+
+    fn condition(&self) -> Condition {
+        let counts = &self.counts;
+        // One more is spare.
+        let superblocks = self.holds_data.len() + 1;
+        let unwritten = self.holds_data.iter().filter(|&&holds| !holds).count();
+        vec![
+            ("unwritten_superblocks".into(), unwritten as f64),
+            ("erase_count_mean".into(), counts.superblocks_erased as f64 / superblocks as f64),
+            ("merges".into(), counts.merges as f64),
+            ("switches".into(), counts.switches as f64),
+        ]
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {

@@ -23,7 +23,7 @@ use crate::Device;
 use crate::event::{EventQueue, Kinds};
 use crate::host_interface::{ByTag, HostInterface};
 use crate::validity::{Checked, Clock};
-use fourcorners_target::Completion;
+use fourcorners_target::{Completion, Condition};
 use fourcorners_workload::{Operation, Request};
 use geometry::{Place, SECTOR_BYTES};
 use mechanism::Mechanism;
@@ -476,8 +476,8 @@ impl Device for Disk {
         ]
     }
 
-    fn condition(&self) -> Vec<(&'static str, f64)> {
-        vec![("write_cache_bytes", self.write_cache.used_bytes() as f64)]
+    fn condition(&self) -> Condition {
+        vec![("write_cache_bytes".into(), self.write_cache.used_bytes() as f64)]
     }
 }
 

@@ -13,6 +13,7 @@
 //! Left out: reading ahead, rows served from the buffer but the last one, wear,
 //! TRIM.
 
+mod counters;
 mod durability;
 mod flash;
 pub mod specification;
@@ -30,7 +31,7 @@ use crate::event::{EventQueue, Kinds};
 use crate::host_interface::{ByTag, HostInterface};
 use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
 use flash::Flash;
-use fourcorners_target::Completion;
+use fourcorners_target::{Completion, Condition};
 use fourcorners_workload::{Operation, Request};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -467,21 +468,11 @@ impl Device for LogBlock {
         Some((counts.host_rows + counts.copied_rows) * self.row_bytes)
     }
 
+    fn condition(&self) -> Condition {
+        self.condition_now()
+    }
+
     fn counters(&self) -> Vec<(&'static str, f64)> {
-        let counts = self.translation.counts();
-        let (host, copied) = (counts.host_rows as f64, counts.copied_rows as f64);
-        let programmed_bytes = self.flash_programmed_bytes().unwrap_or(0) as f64;
-        let host_bytes = self.host_bytes as f64;
-        vec![
-            ("host_bytes_written", host_bytes),
-            ("bytes_programmed", programmed_bytes),
-            ("host_rows_written", host),
-            ("rows_copied", copied),
-            ("switch_merges", counts.switch_merges as f64),
-            ("partial_merges", counts.partial_merges as f64),
-            ("full_merges", counts.full_merges as f64),
-            ("blocks_erased", counts.erased_blocks as f64),
-            ("write_amplification", programmed_bytes / host_bytes.max(1.0)),
-        ]
+        self.counts()
     }
 }

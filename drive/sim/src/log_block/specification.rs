@@ -167,6 +167,11 @@ impl Specification {
         self.translation.log_blocks.value + in_order
     }
 
+    /// Blocks that are erased as one, over all banks.
+    pub fn blocks(&self) -> u64 {
+        u64::from(self.banks()) * u64::from(self.flash.blocks_per_plane.value)
+    }
+
     fn data_blocks_per_bank(&self) -> u64 {
         let block_bytes = u64::from(self.rows_per_block()) * self.flash.row_bytes();
         self.capacity.user.0.div_ceil(block_bytes).div_ceil(u64::from(self.banks()))

@@ -191,6 +191,13 @@ impl Translation {
         }
     }
 
+    /// Log blocks that hold nothing.
+    pub fn free_logs(&self) -> usize {
+        let logs = self.banks.iter().flat_map(|bank| &bank.logs);
+        logs.filter(|log| log.rows.is_empty()).count()
+    }
+
+    /// What was done since the drive was made.
     pub fn counts(&self) -> Counts {
         self.counts
     }

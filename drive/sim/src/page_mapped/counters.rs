@@ -3,6 +3,7 @@
 use super::PageMapped;
 use super::map_cache::MapCache;
 use super::slc_cache::SlcCache;
+use fourcorners_target::Condition;
 
 impl PageMapped {
     /// Bytes programmed into flash, whole rows.
@@ -47,7 +48,7 @@ impl PageMapped {
     }
 
     /// [`Target::condition`](fourcorners_target::Target::condition).
-    pub(super) fn condition_now(&self) -> Vec<(&'static str, f64)> {
+    pub(super) fn condition_now(&self) -> Condition {
         let erases = self.translation.erase_counts();
         let buffer_bytes = self.specification.write_buffer.size.0;
         let mut told = vec![
@@ -59,6 +60,7 @@ impl PageMapped {
         ];
         let slc_cache = self.slc_cache.as_ref();
         told.extend(slc_cache.map(|cache| ("slc_cache_bytes", cache.level_bytes() as f64)));
-        told
+        told.extend(slc_cache.map(|cache| ("slc_folded_bytes", cache.folded_bytes() as f64)));
+        told.into_iter().map(|(name, value)| (name.into(), value)).collect()
     }
 }

@@ -48,7 +48,7 @@ use command::{Command, Piece, UnitGrid};
 use content::StoredSizes;
 use durability::Barrier;
 use flash::Flash;
-use fourcorners_target::Completion;
+use fourcorners_target::{Completion, Condition};
 use fourcorners_workload::{Operation, Request};
 use map_cache::MapCache;
 use power::Power;
@@ -487,7 +487,7 @@ impl Device for PageMapped {
         self.counts()
     }
 
-    fn condition(&self) -> Vec<(&'static str, f64)> {
+    fn condition(&self) -> Condition {
         self.condition_now()
     }
 }

@@ -6,7 +6,7 @@ use crate::disk::Disk;
 use crate::log_block::LogBlock;
 use crate::page_mapped::PageMapped;
 use crate::validity::{Checked, Clock, ensure};
-use fourcorners_target::Completion;
+use fourcorners_target::{Completion, Condition};
 use fourcorners_workload::Request;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -108,6 +108,10 @@ impl Device for Member {
 
     fn counters(&self) -> Vec<(&'static str, f64)> {
         with_member!(self, drive => drive.counters())
+    }
+
+    fn condition(&self) -> Condition {
+        with_member!(self, drive => drive.condition())
     }
 
     fn assert_consistent(&self) {

@@ -19,7 +19,7 @@ use crate::event::NEVER_NS;
 use crate::host_interface::{ByTag, transfer_ns};
 use crate::ranges::ascending;
 use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
-use fourcorners_target::Completion;
+use fourcorners_target::{Completion, Condition};
 use fourcorners_workload::{Operation, Request, Stream};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -328,6 +328,25 @@ impl Device for Raid0 {
 
     fn flash_programmed_bytes(&self) -> Option<u64> {
         self.members.iter().map(Device::flash_programmed_bytes).sum()
+    }
+
+    /// Of all members: what is least or most of any, means of those that tell it, and
+    /// sums.
+    fn condition(&self) -> Condition {
+        let mut joined: Vec<(_, f64, u32)> = Vec::new();
+        for (name, value) in self.members.iter().flat_map(Device::condition) {
+            match joined.iter_mut().find(|(known, ..)| *known == name) {
+                Some((_, least, _)) if name.ends_with("_min") => *least = least.min(value),
+                Some((_, most, _)) if name.ends_with("_max") => *most = most.max(value),
+                Some((_, sum, members)) => (*sum, *members) = (*sum + value, *members + 1),
+                None => joined.push((name, value, 1)),
+            }
+        }
+        let mean = |(name, sum, members): (std::borrow::Cow<'static, str>, f64, u32)| {
+            let of = if name.ends_with("_mean") { f64::from(members) } else { 1.0 };
+            (name, sum / of)
+        };
+        joined.into_iter().map(mean).collect()
     }
 
     fn assert_consistent(&self) {
