@@ -175,7 +175,9 @@ def _timing(recording: Recording, replayed: Replayed) -> Finding:
         "replay_timing",
         "How far issue was off its time",
         "measured",
-        say(
+        say("replay_timing.exact")
+        if replayed.off_time_max_s == 0
+        else say(
             "replay_timing.measured",
             p50_s=replayed.off_time_p50_s,
             p99_s=replayed.off_time_p99_s,
@@ -283,6 +285,7 @@ def _state(recording: Recording, minutes: list[dict[str, Any]]) -> Finding:
             last=last,
         )
         for name, last in told[-1].items()
+        if last != told[0].get(name) or told[0] == told[-1]
     ]
     return worded(
         "replay_state",
@@ -294,12 +297,27 @@ def _state(recording: Recording, minutes: list[dict[str, Any]]) -> Finding:
     )
 
 
+_STATES = {
+    "free_blocks_min": "free blocks on the fullest plane",
+    "erase_count_mean": "erases of a block in the mean",
+    "erase_count_max": "erases of the block with the most",
+    "write_buffer_bytes": "bytes in the write buffer",
+    "write_cache_bytes": "bytes in the write cache",
+    "slc_cache_bytes": "bytes in the SLC cache",
+    "slc_folded_bytes": "bytes folded from the SLC cache",
+    "unwritten_superblocks": "superblocks that were never written",
+    "merges": "merges that copy",
+    "switches": "merges without a copy",
+    "switch_merges": "merges without a copy",
+    "partial_merges": "merges that copy a part",
+    "full_merges": "merges that copy all",
+}
+"""Of names whose words say little; programs that simulate drives have others."""
+
+
 def state_words(name: str) -> str:
-    """A name of a drive's state in words: ``write_buffer_bytes`` is "write buffer (bytes)"."""
-    stem, _, unit = name.rpartition("_")
-    if stem and unit in ("bytes", "s", "ns"):
-        return f"{stem.replace('_', ' ')} ({unit})"
-    return name.replace("_", " ")
+    """What a drive calls a part of its state, in words."""
+    return _STATES.get(name, name.replace("_", " "))
 
 
 def _endurance(recording: Recording) -> Finding | None:

@@ -15,11 +15,11 @@ MINUTES_MIN = 3
 """Fewer are no curve."""
 
 SHOWN: tuple[tuple[str, str, Mapping[str, str], float], ...] = (
-    ("Busy time by the minute", "% of the time", {"busy_share": ""}, 100.0),
+    ("Busy time by the minute", "busy, % of the time", {"busy_share": ""}, 100.0),
     ("Write amplification by the minute", "write amplification", {"write_amplification": ""}, 1),
     (
         "Free flash blocks at the end of each minute",
-        "on the fullest plane",
+        "free blocks of the fullest plane",
         {"free_blocks_min": ""},
         1,
     ),
