@@ -10,7 +10,7 @@ from explain_fixture import view_of
 
 import fourcorners as fc
 from fourcorners.analysis import internals
-from fourcorners.analysis.internals.answer import known
+from fourcorners.analysis.internals.answer import known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import buffer_line, write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import Curve
@@ -367,6 +367,9 @@ def test_the_shortest_seek_is_what_a_queue_leaves_of_the_curve() -> None:
     assert mechanics.seek_base(view).value == pytest.approx(1.5e-3, rel=1e-6)
     # The mean root of the distance of two points of a line is 8/15 of that of its length.
     assert mechanics.seek_mean(view).value == pytest.approx(1.5e-3 + 12e-3 * 8 / 15, rel=2e-3)
+    more = unknown(say("any.value"), detail={mechanics.AT_LEAST: 16})
+    found = mechanics.seek_base(view_of(run, rotation_rpm=7200, command_queue_depth=more))
+    assert found.value == pytest.approx(1.5e-3, rel=1e-6)
     for rpm, queue in ((None, 32), (7200, 1), (7200, None)):
         view = view_of(run, rotation_rpm=rpm, command_queue_depth=queue)
         assert mechanics.seek_stroke(view).value == pytest.approx(12e-3, rel=1e-6)

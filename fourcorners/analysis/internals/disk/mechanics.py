@@ -95,6 +95,9 @@ ARM_SHARED = 1.2
 firmware's part of a command is below a tenth of a turn. Two arms gain a third or more, as half of
 the pairs fall on both."""
 
+AT_LEAST = "at_least"
+"""The key in the detail of a queue whose end does not show, for a depth that is within it."""
+
 _OVERLAPS = 2
 """A drive that accepts so many commands at a time accepts one while it serves another."""
 
@@ -397,7 +400,8 @@ def _beside_half_a_turn(view: View, between_any: bool) -> Answer:
     rpm, profile = view.value("rotation_rpm"), view.once(zones.profile)
     if rpm is None or not len(profile[1]):
         return unknown(say("seek_stroke.no_rotation"), detail=seeks.detail)
-    if (view.value("command_queue_depth") or 0) < _OVERLAPS:
+    queue = view.answer("command_queue_depth")
+    if queue is None or (queue.value or queue.detail.get(AT_LEAST, 0)) < _OVERLAPS:
         return unknown(say("seek_stroke.one_at_a_time"), detail=seeks.detail)
     apart = _shares_apart(seeks.capacity_bytes, *profile) if between_any else np.zeros(1)
     others = () if between_any else seeks.farther

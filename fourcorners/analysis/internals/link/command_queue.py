@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown, yes_or_no
-from fourcorners.analysis.internals.disk.mechanics import ARM_SHARED
+from fourcorners.analysis.internals.disk.mechanics import ARM_SHARED, AT_LEAST
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.method import pace
@@ -116,6 +116,10 @@ def queue_depth(view: View) -> Answer:
         # What serves several at a time ends the gain, where the queue would go on.
         return unknown(say("no_gain"), detail=shown, evidence=evidence)
     if disk and depth is not None and gain >= _NO_MORE_DISK**2 and _is_flatter(by_depth, depth):
+        if knee(by_depth, _NO_MORE) != depth:
+            # Too much for the scatter of most disks, and little for twice as many commands.
+            said = say("gains_little_more", depth=depth)
+            return unknown(said, detail=shown | {AT_LEAST: depth}, evidence=evidence)
         said = say("chooses", depth=depth, gain=by_depth[depth] / by_depth[1])
         return known(depth, said, detail=shown, evidence=evidence)
     return unknown(say("no_gain"), detail=detail, evidence=evidence)
