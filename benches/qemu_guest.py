@@ -26,8 +26,9 @@ GUEST_MIB = 2048
 ACCELERATOR = "tcg,thread=multi"
 """QEMU's own interpreter of instructions, which every machine has."""
 
-KERNEL_WORDS = "console=ttyS0 quiet loglevel=2 panic=-1 rw init=/init clearcpuid=cx16"
-"""QEMU 7.2 spoils the flags in CMPXCHG16B, at which newer kernels crash: they need not use it."""
+KERNEL_WORDS = "console=ttyS0 quiet loglevel=2 panic=-1 rw init=/init tsc=reliable clearcpuid=cx16"
+"""The processor's counter is cheap to read, and QEMU's is stable. QEMU 7.2 spoils the flags in
+CMPXCHG16B, at which newer kernels crash: they need not use it."""
 
 PYTHON = Path(sys.base_prefix) / "bin" / Path(os.__file__).parent.name
 """The interpreter of this environment, as the guest has it too."""
@@ -46,7 +47,7 @@ try:
         if libc.syscall(313, file, b"", 0):  # finit_module, on x86-64
             print(module, os.strerror(ctypes.get_errno()))
     environment = {{"PYTHONPATH": "/packages", "HOME": "/tmp", "TERM": "dumb", "COLUMNS": "100",
-                    "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "OPENBLAS_NUM_THREADS": "1"}}
+                    "PATH": "/programs", "OPENBLAS_NUM_THREADS": "1"}}
     running = subprocess.Popen(["{python}", "/program.py"], env=environment, cwd="/tmp")
     try:
         running.wait({minutes} * 60)
@@ -87,7 +88,7 @@ def shared_libraries(files: list[Path], root: Path) -> set[Path]:
 
 def make_root(root: Path, program: str, minutes: float, programs: Sequence[Path]) -> None:
     """Fills a folder with what the guest needs: Python, the packages, and what it runs."""
-    for folder in ("proc", "sys", "dev", "tmp", "runs", "packages", "modules", "mnt"):
+    for folder in ("proc", "sys", "dev", "tmp", "runs", "packages", "modules", "mnt", "programs"):
         (root / folder).mkdir()
     ignored = shutil.ignore_patterns("test", "idlelib", "lib2to3", "site-packages")
     library = Path(os.__file__).parent
@@ -102,8 +103,9 @@ def make_root(root: Path, program: str, minutes: float, programs: Sequence[Path]
             shutil.copy2(source, target)  # With its time, so that its byte code is used.
     shutil.copytree(Path(fc.__file__).parent, root / "packages/fourcorners", dirs_exist_ok=True)
     extensions = [path for path in root.rglob("*.so*") if path.is_file()]
-    files = [PYTHON, *programs]
-    for path in {*files, *shared_libraries([*files, *extensions], root)}:
+    for path in programs:
+        shutil.copy(path.resolve(), root / "programs" / path.name)
+    for path in {PYTHON, *shared_libraries([PYTHON, *programs, *extensions], root)}:
         target = within(root, path)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path.resolve(), target)

@@ -258,7 +258,7 @@ class Server:
     """Listens for programs, and serves one drive once; ``ValueError`` says what cannot be done.
 
     As a ``file`` the drive has ``capacity_bytes``, and is ``read_only``. With ``ublk`` it is a
-    ``block_device`` as long as it is served.
+    ``block_device`` as long as it is served; ``vhost_user`` is a socket for virtual machines.
     """
 
     def __new__(
@@ -269,6 +269,7 @@ class Server:
         control: Path | None = None,
         file: Path | None = None,
         ublk: bool = False,
+        vhost_user: Path | None = None,
         capacity_bytes: int = 0,
         read_only: bool = False,
     ) -> Server: ...

@@ -1,5 +1,5 @@
 """A served drive as a block device of the kernel's ublk driver: what is refused, and, where the
-kernel has ublk, what programs find there (``benches/qemu_ublk.py`` does more, in a guest)."""
+kernel has ublk, what programs find there (``benches/qemu_serve.py`` does more, in a guest)."""
 
 import errno
 import mmap

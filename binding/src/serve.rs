@@ -52,15 +52,17 @@ struct Left {
 impl Server {
     #[new]
     #[pyo3(signature = (
-        *, nbd=None, expose=None, control=None, file=None, ublk=false, capacity_bytes=0,
-        read_only=false
+        *, nbd=None, expose=None, control=None, file=None, ublk=false, vhost_user=None,
+        capacity_bytes=0, read_only=false
     ))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         nbd: Option<&str>,
         expose: Option<&str>,
         control: Option<PathBuf>,
         file: Option<PathBuf>,
         ublk: bool,
+        vhost_user: Option<PathBuf>,
         capacity_bytes: u64,
         read_only: bool,
     ) -> PyResult<Self> {
@@ -74,6 +76,9 @@ impl Server {
             let device = fourcorners_serve::block_device().map_err(value_error)?;
             block_device = Some(device.path().to_path_buf());
             devices.push(device);
+        }
+        if let Some(path) = vhost_user {
+            devices.push(fourcorners_serve::socket(&path).map_err(value_error)?);
         }
         let server = fourcorners_serve::Server::new(nbd, expose, control.as_deref(), devices)
             .map_err(value_error)?;

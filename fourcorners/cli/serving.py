@@ -27,6 +27,7 @@ from fourcorners.cli.root import app
         "serve ./mine.toml --nbd unix:v.sock --faults faults.toml --restart-after 2",
         "serve sim:ocz-vector-256gb --fuse v.img --loop",
         "serve sim:ocz-vector-256gb --ublk --control v.control",
+        "serve sim:ocz-vector-256gb --vhost-user v.sock",
     ),
 )
 def serve(
@@ -37,6 +38,7 @@ def serve(
     fuse: Path | None = None,
     loop: Flag = False,
     ublk: Flag = False,
+    vhost_user: Path | None = None,
     data: Path | None = None,
     sync_data: Flag = False,
     state: Path | None = None,
@@ -70,6 +72,8 @@ def serve(
         Set up a loop device on that file, and take it down at the end. It needs root.
     ublk
         Make a block device, /dev/ublkbN, with the kernel's ublk driver. It needs root.
+    vhost_user
+        A socket at which virtual machines find the drive as a virtio disk.
     data
         The file that holds the drive's data, sparse; a new one is made. In memory unless given.
     sync_data
@@ -113,6 +117,7 @@ def serve(
             fuse=fuse,
             loop=loop,
             ublk=ublk,
+            vhost_user=vhost_user,
             data=data,
             sync_data=sync_data,
             state=state,
@@ -135,7 +140,7 @@ def serve(
                 tell(note)
             shown = len(served.notes)
             if not quiet:
-                for place in (served.nbd, served.file, served.device):
+                for place in (served.nbd, served.file, served.device, served.vhost_user):
                     if place is not None:
                         say(place)
                 if served.control is not None:

@@ -41,7 +41,8 @@ SPEED_MAX = 1e6
 class Served:
     """A drive that is being served. A context manager, which ends the session when it is left.
 
-    ``uri`` is where programs reach it: the NBD address, or else ``device``, or else ``file``.
+    ``uri`` is where programs reach it: the NBD address, or else ``device``, ``file`` or
+    ``vhost_user``, the socket for virtual machines.
     ``file`` is the path where the drive is a file, ``device`` its block device (ublk's, or the loop
     device on that file),
     ``control`` the socket for :func:`fourcorners.control`. ``notes`` are sentences about what the
@@ -55,6 +56,7 @@ class Served:
         server: "_core.Server",
         *,
         file: Path | None,
+        vhost_user: Path | None,
         control: Path | None,
         state: Path | None,
         out: Path,
@@ -66,6 +68,7 @@ class Served:
         """Begins to serve."""
         self.nbd = server.uri
         self.file = file
+        self.vhost_user = vhost_user
         self.control = control
         self.notes: list[str] = []
         self.session: Session | None = None
@@ -97,7 +100,7 @@ class Served:
     @property
     def uri(self) -> str:
         """Where programs reach the drive."""
-        return self.nbd or str(self.device or self.file)
+        return self.nbd or str(self.device or self.file or self.vhost_user)
 
     def set_up_loop_device(self, *, read_only: bool) -> None:
         """Sets up a loop device on the file; raises :class:`UserError` where that fails."""
@@ -186,6 +189,7 @@ def serve(
     fuse: str | Path | None = None,
     loop: bool = False,
     ublk: bool = False,
+    vhost_user: str | Path | None = None,
     data: str | Path | None = None,
     sync_data: bool = False,
     state: str | Path | None = None,
@@ -211,6 +215,7 @@ def serve(
         fuse: where the drive appears as a file, by FUSE.
         loop: set up a loop device on that file, which needs root.
         ublk: make a block device with the kernel's ublk driver, which needs root.
+        vhost_user: the socket at which virtual machines find it as a virtio disk.
         data: the file that holds the drive's data, sparse; in memory without it.
         sync_data: the host's disk keeps what a flush or FUA write makes durable before that is
             acknowledged, so that it survives a crash of the host.
@@ -245,17 +250,19 @@ def serve(
         raise UserError("there is data on the host's disk only with --data FILE: add it")
     if not 0 <= seed <= SEED_MAX:
         raise UserError(f"seed {seed}: use 0 to 2^64 - 1")
-    if nbd is None and fuse is None and not ublk:
+    if nbd is None and fuse is None and not ublk and vhost_user is None:
         raise UserError(
-            "say where programs reach the drive: --nbd unix:PATH, --fuse FILE, or --ublk"
+            "say where programs reach the drive: --nbd unix:PATH, --fuse FILE, --ublk, or "
+            "--vhost-user SOCKET"
         )
     if loop and ublk:
         raise UserError("--loop and --ublk both make a block device: leave one of them out")
     if loop and fuse is None:
         raise UserError("a loop device is set up on a file: add --fuse FILE to --loop")
     file = None if fuse is None else Path(fuse).absolute()
+    machines = None if vhost_user is None else Path(vhost_user).absolute()
     given = [] if faults is None else read_faults(Path(faults))
-    socket = Path(control) if control is not None else _control_beside(nbd, file)
+    socket = Path(control) if control is not None else _control_beside(nbd, file or machines)
     _allow_connections()
     ensure_writable(out)
     state = None if state is None else Path(state)
@@ -280,6 +287,7 @@ def serve(
                 control=socket,
                 file=file,
                 ublk=ublk,
+                vhost_user=machines,
                 capacity_bytes=opened.capacity_bytes,
                 read_only=read_only,
             )
@@ -289,6 +297,7 @@ def serve(
             opened,
             server,
             file=file,
+            vhost_user=machines,
             control=socket,
             state=state,
             out=Path(out),
@@ -333,8 +342,8 @@ def _allow_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _control_beside(nbd: str | None, file: Path | None) -> Path | None:
-    beside = file
+def _control_beside(nbd: str | None, other: Path | None) -> Path | None:
+    beside = other
     if nbd is not None and nbd.startswith("unix:"):
         beside = Path(nbd.removeprefix("unix:"))
     return None if beside is None else Path(f"{beside}.control")

@@ -1,13 +1,13 @@
-//! What this machine's kernel has of the drive: a file, a block device.
+//! What this machine's kernel has of the drive, or a virtual machine: a file, a block device.
 
 use crate::injection::DeviceFault;
-use crate::io::Finished;
+use crate::io::{Command, Finished};
 use crate::served::Served;
 use mio::{Registry, Waker};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the kernel may know of a drive.
+/// What a kernel may know of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
     /// Its size.
@@ -20,7 +20,29 @@ pub struct About {
     pub has_volatile_cache: bool,
 }
 
-/// A drive by one of the kernel's own ways. All but its making happens on the server's
+/// A request of the kernel's or a guest's, whose data is not with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// A write's bytes are where the request came from.
+    pub command: Command,
+    /// First byte.
+    pub offset_bytes: u64,
+    /// Length; 0 of a flush.
+    pub length_bytes: u32,
+    /// It completes when its effect is durable.
+    pub is_forced: bool,
+}
+
+impl About {
+    /// The first byte of a range, where all of it is on the drive.
+    pub(crate) fn start_of(&self, sector: u64, length_bytes: u64) -> Option<u64> {
+        let offset_bytes = sector.checked_mul(512)?;
+        let end = offset_bytes.checked_add(length_bytes)?;
+        (end <= self.capacity_bytes).then_some(offset_bytes)
+    }
+}
+
+/// A drive where kernels have their drives. All but its making happens on the server's
 /// thread.
 pub trait Device: Send {
     /// Where programs find it.

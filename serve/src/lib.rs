@@ -4,8 +4,8 @@
 //!   [`data`], copies of what is not durable yet, and faults. It lives in virtual time
 //!   and reads no clock.
 //! - [`Server`] binds that time to this machine's clock and passes I/Os between programs
-//!   and the drive: by NBD ([`nbd`]), and as a [`Device`] of the kernel's, which is a file
-//!   (FUSE) or a block device (ublk).
+//!   and the drive: by NBD ([`nbd`]), and as a [`Device`]: a file (FUSE), a block device
+//!   (ublk), or a disk of a virtual machine (vhost-user).
 
 mod clients;
 mod clock;
@@ -16,6 +16,8 @@ mod device;
 mod fault;
 #[cfg(target_os = "linux")]
 mod fuse;
+#[cfg(target_os = "linux")]
+mod inbox;
 mod injection;
 mod io;
 mod listen;
@@ -30,6 +32,8 @@ mod tally;
 #[cfg(target_os = "linux")]
 mod ublk;
 mod undo;
+#[cfg(target_os = "linux")]
+mod vhost_user;
 mod witness;
 
 pub use clock::Clock;
@@ -41,11 +45,13 @@ pub use fuse::file;
 pub use injection::{DataFault, DeviceFault, Effect};
 pub use io::{Command, Finished, Io, TRANSFER_BYTES_MAX};
 #[cfg(not(target_os = "linux"))]
-pub use no_devices::{block_device, file};
+pub use no_devices::{block_device, file, socket};
 pub use saving::Saving;
 pub use served::{OUTSTANDING_MAX, Served};
 pub use server::{Ended, Manner, Remote, Server};
 pub use tally::{Corruption, Cut, LATE_NS, Tally};
 #[cfg(target_os = "linux")]
 pub use ublk::block_device;
+#[cfg(target_os = "linux")]
+pub use vhost_user::socket;
 pub use witness::{Seen, What, Witness};

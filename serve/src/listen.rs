@@ -5,6 +5,8 @@ use rustix::fs::{FileType, Mode, stat};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// A socket that programs connect to. A Unix socket is removed with it.
@@ -122,6 +124,18 @@ impl Listener {
                 let _ = stream.set_nodelay(true);
                 Ok(Stream::Tcp(stream))
             }
+        }
+    }
+
+    /// The same Unix socket for another thread.
+    ///
+    /// # Errors
+    /// What the system says; a listener at an address.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn another(&self) -> io::Result<std::os::unix::net::UnixListener> {
+        match self {
+            Self::Unix(listener, _) => Ok(listener.as_fd().try_clone_to_owned()?.into()),
+            Self::Tcp(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 

@@ -1,8 +1,9 @@
 //! The file at the server's side: its requests become I/Os, and their ends answers.
 
-use super::asked::{Asked, Queue};
+use super::asked::Asked;
 use super::mount::Mounted;
 use crate::device::{About, Device};
+use crate::inbox::Inbox;
 use crate::injection::DeviceFault;
 use crate::io::{Command, EIO, Finished, Io};
 use crate::served::Served;
@@ -24,7 +25,7 @@ const FILE: usize = 0;
 #[derive(Debug)]
 struct File {
     path: PathBuf,
-    queue: Arc<Queue>,
+    queue: Arc<Inbox<Asked>>,
     asked: Vec<Asked>,
     in_flight: Slab<InFlight>,
     buffer: Vec<u8>,
@@ -66,7 +67,7 @@ pub fn file(
     capacity_bytes: u64,
     is_read_only: bool,
 ) -> Result<Box<dyn Device>, String> {
-    let queue: Arc<Queue> = Arc::default();
+    let queue: Arc<Inbox<Asked>> = Arc::default();
     let mounted = Mounted::new(path, capacity_bytes, is_read_only, Arc::clone(&queue))?;
     Ok(Box::new(File {
         path: path.into(),

@@ -1,7 +1,8 @@
 //! What the kernel asks of a file system whose root is one file. What concerns the
 //! drive is passed on; the rest is answered at once.
 
-use super::asked::{Asked, Queue};
+use super::asked::Asked;
+use crate::inbox::Inbox;
 use fuser::{
     BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, INodeNo,
     InitFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyLseek,
@@ -29,12 +30,12 @@ const SECTOR_BYTES: u64 = 512;
 pub struct OneFile {
     attributes: FileAttr,
     is_read_only: bool,
-    queue: Arc<Queue>,
+    queue: Arc<Inbox<Asked>>,
 }
 
 impl OneFile {
     /// A file of the drive's size that only this user may open.
-    pub fn new(capacity_bytes: u64, is_read_only: bool, queue: Arc<Queue>) -> Self {
+    pub fn new(capacity_bytes: u64, is_read_only: bool, queue: Arc<Inbox<Asked>>) -> Self {
         let now = SystemTime::now();
         let attributes = FileAttr {
             ino: INodeNo::ROOT,

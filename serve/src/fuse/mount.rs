@@ -1,7 +1,8 @@
 //! Where the file appears: an empty file that the drive is mounted over.
 
-use super::asked::Queue;
+use super::asked::Asked;
 use super::filesystem::OneFile;
+use crate::inbox::Inbox;
 use crate::listen::check_folder;
 use fuser::{Config, MountOption, Session, SessionUnmounter};
 use rustix::fs::FileType;
@@ -51,7 +52,7 @@ impl Mounted {
         path: &Path,
         capacity_bytes: u64,
         is_read_only: bool,
-        queue: Arc<Queue>,
+        queue: Arc<Inbox<Asked>>,
     ) -> Result<Self, String> {
         let placeholder = place(path)?;
         let shown = path.display();

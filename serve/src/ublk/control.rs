@@ -132,13 +132,9 @@ impl Control {
         {
             return false;
         }
-        let pid = rustix::process::Pid::from_raw(info.server_flags as u32 as i32);
-        let is_alive = pid.is_some_and(|pid| {
-            rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
-        });
-        // Another process may have the number by now, but only a server has the device open,
-        // which one at a time can; and one that has just added it has not opened it yet.
-        !is_alive && open(device).is_ok()
+        // Only a server has the device open, which one at a time can; but one that has just
+        // added it has not opened it yet.
+        !is_alive(info.server_flags as u32) && open(device).is_ok()
     }
 
     /// Does a command and waits for its end.
@@ -168,6 +164,14 @@ impl Control {
         // SAFETY: what the command points to outlives it, since whoever passes that waits.
         unsafe { self.ring.submission().push(&entry) }.expect("one or two at a time");
     }
+}
+
+/// Whether a process is there, and not only what is left of it until somebody asks.
+fn is_alive(pid: u32) -> bool {
+    let Ok(told) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    // After the name, which may contain anything.
+    let state = told.rsplit_once(')').map_or("", |(_, rest)| rest.trim_start());
+    !state.starts_with(['Z', 'X'])
 }
 
 /// The device as the server sees it, which one process at a time can open.

@@ -4,7 +4,7 @@ use super::abi;
 use super::control::{Control, open};
 use super::queue::{Event, Queue};
 use super::request::{TRANSFER_BYTES_MAX, params, read};
-use crate::device::{About, Device};
+use crate::device::{About, Asked, Device};
 use crate::injection::DeviceFault;
 use crate::io::{Command, EIO, Finished, Io};
 use crate::served::Served;
@@ -106,7 +106,7 @@ impl BlockDevice {
     }
 
     /// The next request that the kernel has, with its tag; one that makes no sense is refused.
-    fn next(&mut self) -> Option<(u16, super::request::Asked)> {
+    fn next(&mut self) -> Option<(u16, Asked)> {
         let (queue, about) = (self.queue.as_mut()?, self.about.as_ref()?);
         loop {
             match queue.next()? {

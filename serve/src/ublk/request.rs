@@ -1,7 +1,7 @@
 //! What the kernel's requests mean to a drive, and what it is told of the drive.
 
 use super::abi::{self, Basic, Descriptor, Discard, Params};
-use crate::device::About;
+use crate::device::{About, Asked};
 use crate::io::Command;
 use std::mem::size_of;
 
@@ -15,19 +15,6 @@ const SECTOR_SHIFT: u8 = 9;
 
 /// What a drive had better be given at least: the mapping unit of most.
 const PREFERRED_SHIFT: u8 = 12;
-
-/// A request, whose data is not with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
-    /// A write's bytes are in the request's buffer.
-    pub command: Command,
-    /// First byte.
-    pub offset_bytes: u64,
-    /// Length; 0 of a flush.
-    pub length_bytes: u32,
-    /// It completes when its effect is durable.
-    pub is_forced: bool,
-}
 
 /// What a request means.
 ///
@@ -56,19 +43,12 @@ pub fn read(descriptor: &Descriptor, about: &About) -> Result<Asked, i32> {
     }
     let is_transfer = matches!(command, Command::Read | Command::Write(_));
     let most = if is_transfer { TRANSFER_BYTES_MAX } else { RANGE_BYTES_MAX };
-    let end = descriptor
-        .start_sector
-        .checked_mul(1 << SECTOR_SHIFT)
-        .and_then(|offset_bytes| offset_bytes.checked_add(length_bytes));
-    if length_bytes > most.into() || end.is_none_or(|end| end > about.capacity_bytes) {
-        return Err(libc::EINVAL);
+    match about.start_of(descriptor.start_sector, length_bytes) {
+        Some(offset_bytes) if length_bytes <= most.into() => {
+            Ok(Asked { command, offset_bytes, length_bytes: length_bytes as u32, is_forced })
+        }
+        _ => Err(libc::EINVAL),
     }
-    Ok(Asked {
-        command,
-        offset_bytes: descriptor.start_sector << SECTOR_SHIFT,
-        length_bytes: length_bytes as u32,
-        is_forced,
-    })
 }
 
 /// What the kernel is told of a drive.

@@ -1,4 +1,4 @@
-"""What the guest of ``qemu_ublk.py`` does: block devices of the kernel's own drivers, served by us.
+"""What the guest of ``qemu_serve.py`` does: block devices of the kernel's own drivers, from us.
 
 Each check prints one line, ``CHECK|drive|what|outcome``, on the console.
 """
@@ -107,13 +107,12 @@ def durable_tree(device: Path) -> dict[str, bytes]:
     return kept
 
 
-def power_cut(served: fc.Served, device: Path) -> str:
+def power_cut(device: Path, cut: Callable[[], object], back: Callable[[], object]) -> str:
     """Power fails under a file system; it comes back, and what was synchronized is there."""
     kept = durable_tree(device)
-    served.command("power-cut for=500ms")
+    cut()
     subprocess.run(["umount", MOUNTED], capture_output=True, check=False)
-    while served.command("status")["is_away"]:
-        time.sleep(0.1)
+    back()
     done = subprocess.run(["e2fsck", "-f", "-p", device], capture_output=True, text=True)
     if done.returncode not in (0, 1):
         raise RuntimeError(f"e2fsck ended with {done.returncode}: {done.stdout[-300:]}")
@@ -124,6 +123,16 @@ def power_cut(served: fc.Served, device: Path) -> str:
     if lost:
         raise RuntimeError(f"synchronized files were lost: {lost}")
     return f"e2fsck {done.returncode}, then clean; all {len(kept)} synchronized files are whole"
+
+
+def cut_of(served: fc.Served) -> tuple[Callable[[], object], Callable[[], object]]:
+    """How power is cut, and how one waits until it is back."""
+
+    def back() -> None:
+        while served.command("status")["is_away"]:
+            time.sleep(0.1)
+
+    return lambda: served.command("power-cut for=500ms"), back
 
 
 def cached_data(device: Path) -> str:
@@ -148,7 +157,7 @@ def by_ublk(drive: str) -> None:
         say(drive, "the block device", f"{device}: {attributes(device)}")
         has_trim = int(Path("/sys/block", device.name, "queue/discard_max_bytes").read_text()) > 0
         fio_checks(drive, device, has_trim)
-        check(drive, "ext4, a power cut, e2fsck", lambda: power_cut(one, device))
+        check(drive, "ext4, a power cut, e2fsck", lambda: power_cut(device, *cut_of(one)))
         check(drive, "unsynchronized data at the end", lambda: cached_data(device))
         session = one.stop()
     late = f"{session.late_share:.1%} late, failure {session.failure}, notes {one.notes}"
@@ -220,6 +229,20 @@ def by_kernel_nbd(drive: str) -> None:
     say(drive, "the end", f"{session.late_share:.1%} late, failure {session.failure}")
 
 
+def by_vhost_user() -> None:
+    """A disk of this machine's, which the host serves; it does what a line says that it reads."""
+    device = Path("/dev/vda")
+    drive = (Path("/sys/block/vda/serial").read_text().strip() or "?") + " of the host"
+    say(drive, "the block device", f"{device}: {attributes(device)}")
+    fio_checks(drive, device, has_trim=True)
+
+    def cut() -> None:
+        print("HOST power-cut for=500ms", flush=True)
+        time.sleep(0.3)
+
+    check(drive, "ext4, a power cut, e2fsck", lambda: power_cut(device, cut, lambda: time.sleep(5)))
+
+
 def main() -> None:
     print("GUEST", os.uname().release, flush=True)
     print("## ublk", flush=True)
@@ -229,6 +252,8 @@ def main() -> None:
     check(DRIVES[0], "kill -9", killed)
     print("## nbd", flush=True)
     by_kernel_nbd(DRIVES[0])
+    print("## vhost-user", flush=True)
+    by_vhost_user()
 
 
 if __name__ == "__main__":
