@@ -123,3 +123,33 @@ def test_streams_that_are_known_agree_with_their_trace(tmp_path: Path) -> None:
     assert amplification.streams_low is not None
     assert amplification.streams_high is not None
     assert amplification.streams_low < amplification.streams_high
+
+
+def test_what_waits_in_a_drive_comes_together_as_in_the_trace(tmp_path: Path) -> None:
+    """A log's writes with a flush right behind each, and a checkpoint every two seconds, whose
+    writes come in three portions some milliseconds apart."""
+    generator = np.random.default_rng(4)
+    rows = []
+    for time in np.cumsum(generator.exponential(2e7, 500)).astype(int).tolist():
+        offset = 9216 * int(generator.integers(1000))
+        rows.append((time, "write", 0, offset, 9216))
+        # One of ten has none.
+        if generator.random() < 0.9:
+            rows.append((time + 20_000, "flush", 0, 0, 0))
+    for number in range(5):
+        for io in range(300):
+            time = int(1e9 + number * 2e9 + io * 2e4 + io // 100 * 5e6)
+            rows.append((time, "write", 0, (1 << 30) + 4096 * int(generator.integers(9000)), 4096))
+    fit = fc.trace_fit(made(tmp_path / "database.csv", rows))
+    log, checkpoints = sorted(fit.streams, key=lambda one: one.offset_bytes)
+    assert log.ios == pytest.approx(500, rel=0.03)
+    assert log.flush_every_writes == 1
+    # A write and its flush, due together.
+    kind, rate, ios, *_ = log.arrival.split(":")
+    assert (kind, ios) == ("bursts", "2")
+    assert float(rate) == pytest.approx(100, rel=0.1)
+    # All three portions are one.
+    kind, _, ios, peak = checkpoints.arrival.split(":")
+    assert kind == "bursts"
+    assert int(ios) == pytest.approx(300, rel=0.03)
+    assert float(peak) == pytest.approx(300 / (300 * 2e-5 + 2 * 5e-3), rel=0.1)
