@@ -10,6 +10,9 @@ from explain_fixture import view_of
 from fourcorners.analysis import find
 from fourcorners.analysis.internals.caches import durability, read_cache
 from fourcorners.analysis.internals.disk import mechanics
+from fourcorners.analysis.internals.flash import conflicting_reads
+from fourcorners.analysis.internals.flash.interleaving import Seen
+from fourcorners.analysis.internals.link import command_queue
 from fourcorners.analysis.internals.method.doubt import Doubts
 from fourcorners.analysis.internals.resolver import Resolver
 from fourcorners.finding import PRESENCE, Finding
@@ -120,3 +123,19 @@ def test_a_volume_with_a_limit_on_its_ios_may_hide_a_memory(unit: str, taken: bo
     kept = Finding("rotation_rpm", "", "measured", "", value=0.0)
     found = Doubts(capped={"probe-depth/random/1": limit}).applied([none, kept])
     assert [one.verdict == "measured" for one in found] == [taken, True]
+
+
+@pytest.mark.parametrize(("gain", "depth"), [(2.5, 2), (4.2, None)])
+def test_reads_that_wait_for_their_turn_to_complete_do_not_show_a_short_queue(
+    gain: float, depth: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A drive that completes reads in their order lets each wait for all before it."""
+    waits = {k: 1 + 1 / (1.2 + max(0.0, k - 1.2)) for k in (1, 2, 3, 4, 1536)}
+    full = Seen(beside=waits)
+    assert full.queue_depth == 2
+    monkeypatch.setattr(conflicting_reads, "seen", lambda view: full)
+    run = FakeRun()
+    for queue, iops in {1: 1e4, 2: 1.9e4, 4: gain * 1e4, 8: gain * 1e4}.items():
+        about: dict[str, Any] = {"pattern": "random", "queue_depth": queue}
+        run.add(f"probe-depth/random/{queue}", "read", iops=iops, **about)
+    assert command_queue.queue_depth(view_of(run)).value == depth

@@ -17,6 +17,7 @@ from fourcorners.analysis.internals.disk.mechanics import ARM_SHARED, AT_LEAST
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.method import pace
+from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.usual import usual_s
 from fourcorners.analysis.internals.view import PointAxis, View, ids, moves_an_arm, pick
 from fourcorners.analysis.intervals import two_sided_t
@@ -100,6 +101,11 @@ def queue_depth(view: View) -> Answer:
         if depth is None:
             said = say("shared") if seen.is_shared else say("no_wait", most=max(seen.beside))
             return unknown(said, detail=detail, evidence=evidence)
+        gain = max(by_depth.values()) / by_depth[1] if 1 in by_depth else 0.0
+        # One more command than the drive accepts can be on its way to or from the host.
+        if gain > (1 + UNSURE) * (depth + 1):
+            said = say("gains_more", depth=depth, gain=gain)
+            return unknown(said, detail=detail, evidence=[*evidence, *ids(RANDOM(view))])
         off = (seen.queue_end or 0.0) - depth
         goodness = {"off_a_whole_number": off}
         if abs(off) + _queue_end_error(view, seen) > _HALF:
