@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 """How far a replay's issue is off its time, at 50 thousand I/Os a second on a file.
 
-    .venv/bin/python benches/replay_timing.py FILE [--repeats N] [--engine ENGINE]
+    .venv/bin/python benches/replay_timing.py FILE [--repeats N] [--engine ENGINE]...
 
-Replays of 4 KiB at random places, 20 ms each, again and again. On a machine where others run, the
-thread that issues waits for a processor now and then, and is late by that: the figures are of all
-replays, and of those in which it never waited. FILE is made, and removed. ``--engine io_uring`` is
-without a thread of the kernel that passes I/Os on, ``io_uring,sqpoll`` always with one; without it
-the replay decides, as it does for users.
+Replays of 4 KiB at random places, 0.3 s each, with each engine in turn. On a machine where others
+run, the thread that issues loses its processor now and then, and is late by that. So the figures
+are of all I/Os, and, for root and by the scheduler's trace events, of those that were due while the
+thread had its processor: runs of late I/Os are left out where it was switched off, or where one was
+later than 0.3 ms, which is what a hypervisor takes. ``io_uring,cpus=1`` issues on processor 1,
+``io_uring,sqpoll,cpus=0`` on 0 with a thread of the kernel that passes I/Os on; without an engine
+the replay decides, as it does for users. FILE is made, and removed.
 """
 
 import argparse
+import os
 import random
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,72 +24,155 @@ import numpy.typing as npt
 
 import fourcorners as fc
 from fourcorners import wording
+from fourcorners.recording import IoLog
 from fourcorners.suites.replay import read_trace, replay_table
 
 RATE = 50_000
-SECONDS = 0.02
+SECONDS = 0.3
 SPAN_BYTES = 256 << 20
 LATE_S = 10e-6
+BEGUN_LATE_S = 5e-6
+"""A run of late I/Os begins here: below is what the loop itself takes."""
+TAKEN_S = 300e-6
+"""An interrupt takes a tenth of it."""
+BEFORE_S = 30e-6
+"""A thread may have lost its processor so long before the first I/O that is late by it: the
+distance of two, and half as much."""
 
 HEADER = "time_ns,operation,fua,offset_bytes,length_bytes,volume,latency_ns,queue,process,stream\n"
+NAME = "fc-replay"
+INSTANCE = Path("/sys/kernel/tracing/instances/fourcorners-timing")
+SWITCH = re.compile(r" (\d+\.\d+): sched_switch: .*prev_pid=(\d+) .*next_pid=(\d+)")
+ISSUE = re.compile(r"-(\d+) +\[.* (\d+\.\d+): block_rq_issue: ")
+
+Times = npt.NDArray[np.float64]
+
+
+class Events:
+    """Trace events of the scheduler and of block I/O, of this process alone."""
+
+    def __enter__(self) -> "Events":
+        INSTANCE.mkdir()
+        # Threads have the name of the one that began them.
+        Path("/proc/self/comm").write_text(NAME)
+        for name, text in {
+            "trace_clock": "mono",
+            "buffer_size_kb": "20000",
+            "events/sched/sched_switch/filter": f'prev_comm == "{NAME}" || next_comm == "{NAME}"',
+            "events/block/block_rq_issue/filter": f'comm == "{NAME}" || comm ~ "iou-sqp*"',
+            "events/sched/sched_switch/enable": "1",
+            "events/block/block_rq_issue/enable": "1",
+        }.items():
+            (INSTANCE / name).write_text(text)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        INSTANCE.rmdir()
+
+    def begin(self) -> None:
+        (INSTANCE / "trace").write_text("")
+        (INSTANCE / "tracing_on").write_text("1")
+
+    def end(self) -> list[str]:
+        (INSTANCE / "tracing_on").write_text("0")
+        return (INSTANCE / "trace").read_text("utf-8", "replace").splitlines()
+
+
+def undisturbed(log: IoLog, lines: list[str]) -> npt.NDArray[np.bool_]:
+    """Of the I/Os in order of their due times, those that no loss of the processor made late."""
+    issues = [
+        (float(at), pid) for pid, at in (one.groups() for one in map(ISSUE.search, lines) if one)
+    ]
+    pollers = re.findall(r"iou-sqp-(\d+)", "\n".join(lines))
+    pids = pollers or [pid for _, pid in issues]
+    issuer = max(set(pids), key=pids.count)
+    lost: list[tuple[float, float]] = []
+    since = None
+    for at, before, after in (one.groups() for one in map(SWITCH.search, lines) if one):
+        if before == issuer:
+            since = float(at)
+        elif after == issuer and since is not None:
+            lost.append((since, float(at)))
+            since = None
+    submitted, late = in_order(log)
+    # No I/O reaches the driver before it is issued, and the first ones at once.
+    count = min(len(issues), len(submitted))
+    start = float(np.min(np.sort([at for at, _ in issues])[:count] - submitted[:count]))
+    kept = np.ones(len(late), dtype=bool)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], late > BEGUN_LATE_S, [0]]).astype(int)))
+    for first, end in zip(edges[::2], edges[1::2], strict=True):
+        begun = start + submitted[first] - late[first] - BEFORE_S
+        ended = start + submitted[end - 1]
+        if late[first:end].max() > TAKEN_S or any(a < ended and b > begun for a, b in lost):
+            kept[first:end] = False
+    return kept
+
+
+def in_order(log: IoLog) -> tuple[Times, Times]:
+    """When each I/O was issued, and how late, in seconds and in order of the due times."""
+    order = np.argsort(log.due_ns, kind="stable")
+    submitted = log.submitted_ns[order] / 1e9
+    return submitted, submitted - log.due_ns[order] / 1e9
+
+
+def workload(folder: Path) -> fc.Workload:
+    chance = random.Random(1)
+    trace = folder / "trace.csv"
+    lines = (
+        f"{number * 1_000_000_000 // RATE},read,0,{chance.randrange(SPAN_BYTES // 4096) * 4096}"
+        ",4096,sda,,,,\n"
+        for number in range(round(RATE * SECONDS))
+    )
+    trace.write_text(HEADER + "".join(lines), "utf-8")
+    table = replay_table([trace])
+    depth, own = table["queue-depth"], read_trace(table["trace"])
+    stream = fc.Stream.read("sequential", 4096, queue_depth_per_worker=depth, trace=own)
+    return fc.Workload([stream], log_ios=2 * round(RATE * SECONDS))
+
+
+def told(which: str, late: list[Times]) -> str:
+    every = np.concatenate(late)
+    p50_s, p90_s, p99_s = np.percentile(every, [50, 90, 99]).tolist()
+    return (
+        f"  {which}, {len(every):,} I/Os: p50 {wording.duration(p50_s)}, "
+        f"p90 {wording.duration(p90_s)}, p99 {wording.duration(p99_s)}, "
+        f"{wording.percent(float((every > LATE_S).mean()))} more than 10 us late"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("file", type=Path)
-    parser.add_argument("--repeats", type=int, default=200)
-    parser.add_argument("--engine")
+    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--engine", action="append")
     chosen = parser.parse_args()
-    chance = random.Random(1)
-    late: list[npt.NDArray[np.float64]] = []
-    waited: list[float] = []
+    engines = chosen.engine or ["auto"]
+    every: dict[str, list[Times]] = {engine: [] for engine in engines}
+    kept: dict[str, list[Times]] = {engine: [] for engine in engines}
     polled = 0
-    with TemporaryDirectory() as folder:
-        trace = Path(folder) / "trace.csv"
-        lines = (
-            f"{number * 1_000_000_000 // RATE},read,0,{chance.randrange(SPAN_BYTES // 4096) * 4096}"
-            ",4096,sda,,,,\n"
-            for number in range(round(RATE * SECONDS))
-        )
-        trace.write_text(HEADER + "".join(lines), "utf-8")
-        table = replay_table([trace])
-        stream = fc.Stream.read(
-            "sequential",
-            4096,
-            queue_depth_per_worker=table["queue-depth"],
-            trace=read_trace(table["trace"]),
-        )
-        workload = fc.Workload([stream], log_ios=2 * round(RATE * SECONDS))
-        for repeat in range(chosen.repeats):
-            size = SPAN_BYTES if repeat == 0 else None
-            with fc.open_target(str(chosen.file), size=size, engine=chosen.engine) as target:
-                if repeat == 0:
-                    fill = fc.Stream.write("sequential", 1 << 20)
-                    target.run(fc.Workload([fill], volume_bytes=SPAN_BYTES))
-                recording = target.run(workload)
+    fill = fc.Workload([fc.Stream.write("sequential", 1 << 20)], volume_bytes=SPAN_BYTES)
+    with TemporaryDirectory() as folder, Events() as events:
+        replay = workload(Path(folder))
+        with fc.open_target(str(chosen.file), size=SPAN_BYTES) as target:
+            target.run(fill)
+        for engine in engines * chosen.repeats:
+            with fc.open_target(str(chosen.file), engine=engine) as target:
+                events.begin()
+                recording = target.run(replay)
+                lines = events.end()
                 polled += any("SQPOLL" in note for note in target.notes)
-            assert recording.replayed is not None
             assert recording.log is not None
-            waited.append(recording.replayed.waited_s or 0.0)
-            late.append((recording.log.submitted_ns - recording.log.due_ns) / 1e9)
-    chosen.file.unlink(missing_ok=True)
-    if chosen.engine is None:
-        print(f"{chosen.repeats} replays, {polled} of them with a thread of the kernel")
-    print(told("all", late))
-    print(told("undisturbed", [one for one, s in zip(late, waited, strict=True) if s == 0]))
-
-
-def told(which: str, late: list[npt.NDArray[np.float64]]) -> str:
-    if not late:
-        return f"{which}: none"
-    p50_s, p99_s, p999_s = np.percentile(np.concatenate(late), [50, 99, 99.9])
-    share = float((np.concatenate(late) > LATE_S).mean())
-    return (
-        f"{which}, {len(late)} replays: p50 {wording.duration(float(p50_s))}, "
-        f"p99 {wording.duration(float(p99_s))}, p99.9 {wording.duration(float(p999_s))}, "
-        f"{wording.percent(share)} more than 10 us late"
-    )
+            late = in_order(recording.log)[1]
+            every[engine].append(late)
+            kept[engine].append(late[undisturbed(recording.log, lines)])
+    chosen.file.unlink()
+    for engine in engines:
+        print(engine, f"({polled} with a thread of the kernel)" if engine == "auto" else "")
+        print(told("all", every[engine]))
+        print(told("while it had its processor", kept[engine]), flush=True)
 
 
 if __name__ == "__main__":
+    if os.geteuid() != 0:
+        raise SystemExit("the scheduler's trace events are for root: run this as root")
     main()
