@@ -267,6 +267,14 @@ def test_fio_verifies_on_a_loop_device_with_flushes_and_trims(tmp_path: Path) ->
 
 
 @needs_root
+@pytest.mark.parametrize(("target", "rotates"), [(VECTOR, "0"), ("sim:wd6400aaks", "1")])
+def test_a_loop_device_says_whether_it_rotates(target: str, rotates: str, tmp_path: Path) -> None:
+    with serving(tmp_path, target, loop=True) as served:
+        assert served.device is not None
+        assert text(Path("/sys/block", served.device.name, "queue", "rotational")) == rotates
+
+
+@needs_root
 def test_a_file_system_on_the_loop_device_lives_on_in_the_data_file(tmp_path: Path) -> None:
     data, mounted = tmp_path / "data", tmp_path / "mounted"
     mounted.mkdir()

@@ -81,8 +81,9 @@ def left_on_ublk() -> Sequence[str]:
 class LoopDevice:
     """A loop device on a file, with direct I/O. ``path`` is where it is, such as ``/dev/loop0``."""
 
-    def __init__(self, file: Path, *, read_only: bool) -> None:
-        """Sets one up; raises :class:`UserError` where the system does not."""
+    def __init__(self, file: Path, *, read_only: bool, is_rotational: bool) -> None:
+        """Sets one up, which says of itself whether it rotates; raises :class:`UserError` where the
+        system does not."""
         if shutil.which("losetup") is None:
             raise UserError("--loop needs losetup, of the package util-linux", EXIT_FAILED)
         words = ["losetup", "--find", "--show", "--direct-io=on", *(["--read-only"] * read_only)]
@@ -96,6 +97,10 @@ class LoopDevice:
         if text(Path("/sys/block", Path(self.path).name, "loop", "dio")) != "1":
             self.detach()
             raise UserError(f"{self.path} has no direct I/O on {file}", EXIT_FAILED)
+        # File systems and schedulers ask this, and the loop driver knows only what lies below.
+        with suppress(OSError):
+            rotational = Path("/sys/block", Path(self.path).name, "queue", "rotational")
+            rotational.write_text(str(int(is_rotational)), "ascii")
 
     def detach(self) -> Sequence[str]:
         """Unmounts the file systems on it and takes it down. Returns sentences about what still

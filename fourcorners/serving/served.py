@@ -105,7 +105,8 @@ class Served:
     def set_up_loop_device(self, *, read_only: bool) -> None:
         """Sets up a loop device on the file; raises :class:`UserError` where that fails."""
         assert self.file is not None
-        self._loop = LoopDevice(self.file, read_only=read_only)
+        is_disk = not self._target.keeps_state
+        self._loop = LoopDevice(self.file, read_only=read_only, is_rotational=is_disk)
 
     def await_block_device(self) -> None:
         """Waits until programs can open the block device of ublk, or the session has ended; raises
