@@ -110,6 +110,13 @@ def test_a_device_that_comes_late_is_not_counted_twice(tmp_path: Path) -> None:
     assert (volumes.count("8:0"), volumes.count("8:16")) == (23_000, 3)
 
 
+def test_the_group_of_threads_is_not_the_process(tmp_path: Path) -> None:
+    # tracefs with its option record-tgid, which pads; systrace prints the same.
+    line = "waker-10   (   12) [003] .... 5.0: block_rq_issue: 8,0 R 4096 () 8 + 8 [waker]\n"
+    path = sample(tmp_path, "systrace.txt", line)
+    assert [row[7:9] for row in rows(path, tmp_path)] == [("3", "10")]
+
+
 FOREIGN = {
     "fio's log without places": (b"0, 24061, 1, 4096, 0\n0, 3290, 1, 4096, 0\n", "log_offset=1"),
     "fio's log of old": (b"0, 24061, 1, 4096\n0, 3290, 1, 4096\n", "log_offset=1"),

@@ -165,8 +165,8 @@ fn who(before: &[u8]) -> (Option<u32>, Option<u32>) {
             let process = last.rsplit(|byte| *byte == b'-' || *byte == b'/').next();
             return (Some(processor), process.and_then(small));
         }
-        // `(1234)` is the group of threads.
-        if !word.starts_with(b"(") {
+        // `(1234)` or `(   1234)` is the group of threads.
+        if !word.starts_with(b"(") && !word.ends_with(b")") {
             last = word;
         }
     }
