@@ -179,7 +179,7 @@ def test_a_host_that_is_the_limit() -> None:
 
 
 def test_sqpoll_on_a_small_machine(filled: Path) -> None:
-    workers = len(os.sched_getaffinity(0)) // 2 + 1
+    workers = -(-len(os.sched_getaffinity(0)) // 2)
     stream = fc.Stream.read("random", 4096, queue_depth_per_worker=4, workers=workers)
     try:
         with fc.open_target(str(filled), engine="io_uring,sqpoll") as target:

@@ -134,9 +134,9 @@ def _polling(case: Case) -> Iterator[Artefact]:
         return
     used, waited = (at.pollers_cpu_s or 0.0) / at.pollers, at.pollers_wait_s or 0.0
     share = waited / (used + waited) if used + waited > 0 else 0.0
-    # Each worker and each kernel thread that polls keep a core. Interrupts of the device take
-    # theirs from the poller, which shows in its waiting.
-    crowded = 2 * at.pollers > at.cores
+    # Each worker and each kernel thread that polls keep a core, and the device's interrupts want
+    # one as well.
+    crowded = 2 * at.pollers >= at.cores
     if not crowded and share < POLLERS_WAIT_SHARE_MIN:
         return
     yield Artefact(

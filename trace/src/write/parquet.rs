@@ -71,7 +71,8 @@ impl ParquetWriter {
             required::<Int64Type>(&mut group, rows, |row| row.offset_bytes as i64)?;
             required::<Int64Type>(&mut group, rows, |row| row.length_bytes as i64)?;
             required::<Int32Type>(&mut group, rows, |row| row.volume as i32)?;
-            optional::<Int64Type>(&mut group, rows, |row| row.latency_ns.map(|it| it as i64))?;
+            // Three hundred years are no latency but a clock that was set.
+            optional::<Int64Type>(&mut group, rows, |row| i64::try_from(row.latency_ns?).ok())?;
             optional::<Int32Type>(&mut group, rows, |row| row.queue.map(|it| it as i32))?;
             optional::<Int32Type>(&mut group, rows, |row| row.process.map(|it| it as i32))?;
             optional::<Int32Type>(&mut group, rows, |row| row.stream.map(|it| it as i32))
@@ -129,5 +130,27 @@ impl Writer for ParquetWriter {
         let file = self.file.into_inner().map_err(|error| failed(&path, error))?;
         file.sync_all().map_err(|error| Error::writing(&path, error))?;
         Ok(Lost::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Format, Header, Input, Operation, Record, read_all, write};
+
+    #[test]
+    fn a_latency_of_centuries_is_left_out_and_the_rest_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.parquet");
+        let of = |latency_ns| Record { latency_ns, ..Record::new(0, Operation::Read, 0, 512) };
+        let most = i64::MAX as u64;
+        let records = [Some(most + 1), Some(u64::MAX), Some(most), None].map(of);
+        let mut writer = write::create(&path, Format::Parquet).unwrap();
+        writer.write(&records, &["sda".to_owned()]).unwrap();
+        let volumes = vec!["sda".to_owned()];
+        writer.finish(&Header { schema_version: 1, volumes, ..Header::default() }).unwrap();
+        let input = Input::open(&path, None).unwrap();
+        let (read, _) = read_all(input.reader().unwrap().as_mut()).unwrap();
+        let latencies: Vec<_> = read.iter().map(|record| record.latency_ns).collect();
+        assert_eq!(latencies, [None, None, Some(most), None]);
     }
 }
