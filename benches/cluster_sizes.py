@@ -4,8 +4,9 @@
     .venv/bin/python benches/cluster_sizes.py [--write docs] [DRIVE...]
 
 Two made trees of files, on drives of the catalog that are unlike each other inside: a disk, a drive
-that maps blocks, and drives that map pages of different kinds. Takes some fifteen minutes of one
-processor for all of them. The catalog has no disk with shingled tracks.
+that maps blocks, and drives that map pages of different kinds. Takes some ten minutes of one
+processor for all of them. The catalog has no disk with shingled tracks; a drive of 1 TB takes far
+longer, as its state is loaded before each measurement.
 """
 
 import argparse
@@ -24,7 +25,6 @@ DRIVES = {
     "intel-x25-v-40gb": "maps pages",
     "kingston-ssdnow-v-plus-128gb": "maps pages, writes rows over all channels",
     "crucial-m4-128gb": "maps pages, many channels",
-    "class-qlc-nvme-dramless-1tb": "maps pages, QLC behind an SLC cache, part of its map in memory",
 }
 """And what they are inside."""
 
