@@ -8,8 +8,8 @@ run, the thread that issues loses its processor now and then, and is late by tha
 are of all I/Os, and, for root and by the scheduler's trace events, of those that were due while the
 thread had its processor: runs of late I/Os are left out where it was switched off, or where one was
 later than 0.3 ms, which is what a hypervisor takes. ``io_uring,cpus=1`` issues on processor 1,
-``io_uring,sqpoll,cpus=0`` on 0 with a thread of the kernel that passes I/Os on; without an engine
-the replay decides, as it does for users. FILE is made, and removed.
+``io_uring,sqpoll,cpus=0`` on 0 with a thread of the kernel that passes I/Os on; ``auto`` issues
+as it does for users. FILE is made, and removed.
 """
 
 import argparse
@@ -149,7 +149,6 @@ def main() -> None:
     engines = chosen.engine or ["auto"]
     every: dict[str, list[Times]] = {engine: [] for engine in engines}
     kept: dict[str, list[Times]] = {engine: [] for engine in engines}
-    polled = 0
     fill = fc.Workload([fc.Stream.write("sequential", 1 << 20)], volume_bytes=SPAN_BYTES)
     with TemporaryDirectory() as folder, Events() as events:
         replay = workload(Path(folder))
@@ -160,14 +159,13 @@ def main() -> None:
                 events.begin()
                 recording = target.run(replay)
                 lines = events.end()
-                polled += any("SQPOLL" in note for note in target.notes)
             assert recording.log is not None
             late = in_order(recording.log)[1]
             every[engine].append(late)
             kept[engine].append(late[undisturbed(recording.log, lines)])
     chosen.file.unlink()
     for engine in engines:
-        print(engine, f"({polled} with a thread of the kernel)" if engine == "auto" else "")
+        print(engine)
         print(told("all", every[engine]))
         print(told("while it had its processor", kept[engine]), flush=True)
 

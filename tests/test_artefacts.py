@@ -124,7 +124,7 @@ PLANTED: dict[str, tuple[str, dict[str, Any]]] = {
     "no processor": ("cpu_contention", {"issuers_wait_s": 1.0}),
     "hypervisor": ("cpu_contention", {"steal_share": 0.2}),
     "kernel workers": ("kernel_workers", {"kernel_workers": 4, "kernel_workers_cpu_s": 1.0}),
-    "polling threads": ("sqpoll_starvation", {"pollers": 5, "pollers_cpu_s": 30.0}),
+    "polling threads": ("sqpoll_starvation", {"pollers": 4, "pollers_cpu_s": 30.0}),
     "waiting poller": (
         "sqpoll_starvation",
         {"pollers": 1, "pollers_cpu_s": 6.0, "pollers_wait_s": 3.0},

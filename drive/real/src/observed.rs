@@ -10,8 +10,6 @@ pub(crate) struct Observed {
     unregistered: AtomicBool,
     /// io_uring could not be had: why.
     no_io_uring: OnceLock<String>,
-    /// A thread of the kernel took requests that are due at times.
-    polled: AtomicBool,
 }
 
 impl Observed {
@@ -21,10 +19,6 @@ impl Observed {
 
     pub(crate) fn no_io_uring(&self, why: &str) {
         let _ = self.no_io_uring.set(why.into());
-    }
-
-    pub(crate) fn polled(&self) {
-        self.polled.store(true, Ordering::Relaxed);
     }
 
     /// One sentence each.
@@ -38,11 +32,6 @@ impl Observed {
         if self.unregistered.load(Ordering::Relaxed) {
             notes.push(
                 "buffers could not be registered with io_uring (see `ulimit -l`): each I/O took more CPU time than it had to".into(),
-            );
-        }
-        if self.polled.load(Ordering::Relaxed) {
-            notes.push(
-                "a thread of the kernel took I/Os as they were due (SQPOLL), on a processor that was free: to pass one on makes the next one late otherwise".into(),
             );
         }
         notes

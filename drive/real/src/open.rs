@@ -138,8 +138,9 @@ impl RealFile {
         Ok(self)
     }
 
-    /// The same for a worker whose requests are due at times: where another processor is
-    /// free, and no engine was chosen, a kernel thread takes them from the queue.
+    /// The same for a worker whose requests are due at times: unless `cpus` names others,
+    /// it keeps off processors that the device interrupts, as what is due meanwhile is
+    /// late.
     pub fn punctual_target(&self, seed: u64) -> RealTarget {
         let mut target = self.target(seed);
         target.is_punctual = true;

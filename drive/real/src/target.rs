@@ -106,13 +106,6 @@ impl RealTarget {
 
     fn path(&self, slots: u32, buffers: &mut Buffers) -> Result<Path, TargetError> {
         if self.engine.way != Way::Synchronous {
-            if let Some(polling) = self.polling() {
-                let rings = Asynchronous::new(slots, &self.file, None, buffers, &polling);
-                if let Ok(rings) = rings {
-                    self.observed.polled();
-                    return Ok(Path::Asynchronous(Box::new(rings)));
-                }
-            }
             let namespace = self.namespace.as_deref();
             let rings = Asynchronous::new(slots, &self.file, namespace, buffers, &self.engine);
             match rings {
@@ -132,20 +125,6 @@ impl RealTarget {
             1 => Path::Inline(Inline::new(Arc::clone(&self.file))),
             _ => Path::Threads(Threads::new(slots, &self.file)?),
         })
-    }
-
-    /// For requests that are due at times, where processors are free for it: this thread
-    /// keeps off those that the device interrupts, and a kernel thread takes requests from
-    /// the queue. To pass one on takes tens of microseconds in one of a hundred cases (a
-    /// virtual machine leaves its processor), and so do the interrupts of completions; the
-    /// next request may be due meanwhile.
-    fn polling(&self) -> Option<Engine> {
-        let chosen = &*self.engine;
-        if !self.is_punctual || *chosen != Engine::default() || processors::free() < 2 {
-            return None;
-        }
-        processors::keep_off(&interrupts::processors(&self.file));
-        Some(Engine { sq_poll: true, ..Engine::default() })
     }
 
     fn make_data(&mut self, slot: u32, request: &Request) {
@@ -210,6 +189,10 @@ impl Target for RealTarget {
         }
         if !self.engine.cpus.is_empty() {
             bind_to_cpu(self.engine.cpus[(self.index % self.engine.cpus.len() as u64) as usize])?;
+        }
+        // A kernel thread that polls would be kept to what is left of processors as well.
+        if self.is_punctual && self.engine.cpus.is_empty() && !self.engine.sq_poll {
+            processors::keep_off(&interrupts::processors(&self.file));
         }
         let mut buffers = Buffers::new(slots, block_bytes_max, self.engine.huge_pages)?;
         // Filling takes the page faults out of the measurement as well.

@@ -66,8 +66,7 @@ fn replay() -> Workload {
     made
 }
 
-/// With the kernel's thread that takes requests; Python's tests have what is decided by what runs
-/// beside it.
+/// With a thread of the kernel that takes requests, as `--engine io_uring,sqpoll` asks for.
 #[test]
 fn every_io_is_issued_at_its_time_or_after_it_and_completes() {
     let folder = Folder::new();

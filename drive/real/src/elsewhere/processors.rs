@@ -1,14 +1,9 @@
-//! Processors, which are left to the system.
+//! Binding threads to processors, which is left to the system.
 
 use std::io;
 
 /// As on Linux, so that the same numbers are understood.
 pub(crate) const COUNT_MAX: u32 = 1024;
-
-/// Nobody tells.
-pub(crate) fn free() -> u32 {
-    0
-}
 
 /// Left to the system.
 pub(crate) fn keep_off(_some: &[u32]) {}
