@@ -126,12 +126,12 @@ impl SimulatedDrive {
         py.detach(|| self.drive.trim(offset_bytes, length_bytes));
     }
 
-    fn power_cut(&mut self, py: Python<'_>) -> PyResult<Vec<(u64, u64)>> {
-        let lost = py.detach(|| self.drive.power_cut()).map_err(value_error)?;
+    fn power_cut(&mut self, py: Python<'_>) -> Vec<(u64, u64)> {
+        let lost = py.detach(|| self.drive.power_cut());
         for range in &lost {
             self.memory.forget(range.clone());
         }
-        Ok(lost.into_iter().map(|range| (range.start, range.end - range.start)).collect())
+        lost.into_iter().map(|range| (range.start, range.end - range.start)).collect()
     }
 
     #[pyo3(signature = (filled_share, stream_json=None))]

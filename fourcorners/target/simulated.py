@@ -135,13 +135,8 @@ class SimulatedTarget(Target):
         acknowledged and lost, ascending and apart: what was in a volatile buffer. It holds older
         data or none now. Nothing that a flush or a write with ``fua`` has covered is among it, and
         nothing at all behind power-loss protection.
-
-        Raises :class:`UserError` for drives whose model cannot say what is lost.
         """
-        try:
-            return self._core.power_cut()
-        except ValueError as error:
-            raise UserError(f"{self.name}: {error}") from error
+        return self._core.power_cut()
 
     def enter_steady_state(self, filled_share: float = 1.0, stream: Stream | None = None) -> None:
         """Erases the drive and puts it at once into the state that a sequential fill of the first

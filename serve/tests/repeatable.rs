@@ -6,7 +6,7 @@ mod support;
 use fourcorners_serve::data::Data;
 use fourcorners_serve::{Command, Cut, DeviceFault, Served};
 use serde_json::{Value, json};
-use support::{ARRAY, CORE, DISK, Draws, LOG_BLOCK, VECTOR, drive, io};
+use support::{ARRAY, CORE, DISK, Draws, LOG_BLOCK, SHARED, VECTOR, drive, io};
 
 const SPAN: usize = 2 << 20;
 
@@ -61,7 +61,9 @@ fn after_a_cut(text: &str, seed: u64, at_write: u64) -> (Vec<u8>, Cut, Vec<(u64,
 #[test]
 fn a_cut_among_faults_repeats_bit_for_bit() {
     // An array takes longer to make.
-    for (text, times) in [(LOG_BLOCK, 100), (CORE, 100), (VECTOR, 100), (DISK, 100), (ARRAY, 10)] {
+    let drives =
+        [(LOG_BLOCK, 100), (CORE, 100), (VECTOR, 100), (DISK, 100), (SHARED, 100), (ARRAY, 10)];
+    for (text, times) in drives {
         let name = text.lines().next().unwrap();
         let first = after_a_cut(text, 7, 60);
         assert!(!first.1.lost.is_empty(), "{name}: something is lost");

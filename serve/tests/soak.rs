@@ -3,12 +3,12 @@
 mod support;
 
 use support::life::{Life, live};
-use support::{ARRAY, CORE, DISK, LOG_BLOCK, SECOND_NS, VECTOR};
+use support::{ARRAY, CORE, DISK, LOG_BLOCK, SECOND_NS, SHARED, VECTOR};
 
 #[test]
 fn minutes_of_random_io_faults_and_restarts_leave_no_difference() {
     let folder = std::env::temp_dir().join(format!("fourcorners-life-{}", std::process::id()));
-    for (number, drive) in (1..).zip([VECTOR, CORE, DISK, LOG_BLOCK, ARRAY]) {
+    for (number, drive) in (1..).zip([VECTOR, CORE, DISK, LOG_BLOCK, ARRAY, SHARED]) {
         std::fs::create_dir_all(&folder).unwrap();
         let life = Life {
             drive,

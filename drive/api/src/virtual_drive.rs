@@ -5,8 +5,8 @@ use std::io::Write;
 use std::ops::Range;
 
 /// A drive whose clock moves only when it is told to, as one that serves it to
-/// other programs needs it beside [`Target`].
-pub trait VirtualDrive: Target {
+/// other programs needs it beside [`Target`]; from more than one thread, one at a time.
+pub trait VirtualDrive: Target + Send {
     /// No outstanding request completes before this time; `None` where nobody
     /// knows, `u64::MAX` where nothing will happen.
     fn next_event_ns(&self) -> Option<u64> {

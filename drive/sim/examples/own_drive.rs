@@ -15,6 +15,7 @@ use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Pattern, Request, Stop, Stream, Workload};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 const DIES: usize = 8;
 const PAGE_BYTES: u64 = 4096;
@@ -62,6 +63,16 @@ impl Device for EightDies {
     }
 
     fn purge(&mut self, _at_ns: u64) {}
+
+    /// A write completes when it is on its dies.
+    fn at_risk(&self, _at_ns: u64) -> Vec<Range<u64>> {
+        Vec::new()
+    }
+
+    fn power_cut(&mut self, _at_ns: u64) -> Vec<Range<u64>> {
+        self.pending.clear();
+        Vec::new()
+    }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

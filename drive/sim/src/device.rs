@@ -89,28 +89,15 @@ pub trait Device {
         false
     }
 
-    /// Whether [`Device::power_cut`] may be called.
-    ///
-    /// # Errors
-    /// Why the model cannot say what is lost.
-    fn can_lose_power(&self) -> Result<(), String> {
-        Err("the model cannot say what a loss of power takes".into())
-    }
-
-    /// What [`Device::power_cut`] would return at `at_ns`, which is now; empty where the
-    /// model cannot say it.
-    fn at_risk(&self, _at_ns: u64) -> Vec<Range<u64>> {
-        Vec::new()
-    }
+    /// What [`Device::power_cut`] would return at `at_ns`, which is now.
+    fn at_risk(&self, at_ns: u64) -> Vec<Range<u64>>;
 
     /// Power fails and comes back: what was acknowledged and not durable is
     /// lost. Returns the ranges of bytes whose latest write is lost, ascending
     /// and apart; what such a range holds now is older data or none. Commands
     /// that are outstanding never complete; what they wrote may be among the
-    /// ranges. Only called where the model can say it.
-    fn power_cut(&mut self, _at_ns: u64) -> Vec<Range<u64>> {
-        Vec::new()
-    }
+    /// ranges.
+    fn power_cut(&mut self, at_ns: u64) -> Vec<Range<u64>>;
 
     /// Whether [`Device::enter_steady_state`] may be called.
     ///
@@ -227,12 +214,8 @@ impl<D: Device> Simulated<D> {
     }
 
     /// Power fails and comes back; see [`Device::power_cut`].
-    ///
-    /// # Errors
-    /// See [`Device::can_lose_power`]; the drive stays as it is.
-    pub fn power_cut(&mut self) -> Result<Vec<Range<u64>>, String> {
-        self.device.can_lose_power()?;
-        Ok(self.device.power_cut(self.now_ns))
+    pub fn power_cut(&mut self) -> Vec<Range<u64>> {
+        self.device.power_cut(self.now_ns)
     }
 
     /// A steady state, at once.

@@ -184,10 +184,7 @@ impl SimulatedDrive {
 
     /// Power fails and comes back: the ranges of bytes whose latest write was
     /// acknowledged and is lost, ascending and apart.
-    ///
-    /// # Errors
-    /// Why the model cannot say what is lost.
-    pub fn power_cut(&mut self) -> Result<Vec<Range<u64>>, String> {
+    pub fn power_cut(&mut self) -> Vec<Range<u64>> {
         with_model!(&mut self.model, drive => drive.power_cut())
     }
 

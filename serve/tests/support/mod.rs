@@ -16,6 +16,8 @@ pub const ENTERPRISE: &str =
 pub const LOG_BLOCK: &str = include_str!("../../../drive/sim/tests/support/log_block.toml");
 /// Two drives, one that maps pages and one that maps blocks.
 pub const ARRAY: &str = "array";
+/// The Vector with so little flash that it collects, into the rows that the host fills.
+pub const SHARED: &str = "shared";
 const X25_M: &str = include_str!("../../../fourcorners/catalog/drives/intel-x25-m-g2-80gb.toml");
 
 pub const SECOND_NS: u64 = 1_000_000_000;
@@ -42,12 +44,28 @@ impl Draws {
     }
 }
 
+const SHARED_SETTINGS: [(&str, &str); 8] = [
+    ("capacity.user", "2 MiB"),
+    ("flash.channels", "1"),
+    ("flash.dies", "1"),
+    ("flash.planes", "1"),
+    ("flash.pages_per_block", "16"),
+    ("flash.blocks_per_plane", "28"),
+    ("garbage_collection.shared_stream", "true"),
+    ("write_buffer.size", "256 KiB"),
+];
+
 /// Sizes of drives that would take seconds to make, and a day to fill. Their spare area is all
 /// flash that they have left.
 const SIZES: [(&str, &str, &str); 2] = [(VECTOR, "7 GiB", "64"), (ENTERPRISE, "36 GiB", "32")];
 
-/// A new drive of a drive file's text, or [`ARRAY`].
+/// A new drive of a drive file's text, or [`ARRAY`] or [`SHARED`].
 pub fn drive(text: &str, settings: &[(&str, &str)]) -> SimulatedDrive {
+    if text == SHARED {
+        let small = VECTOR.lines().filter(|line| !line.starts_with("spare_area = "));
+        let small = small.collect::<Vec<_>>().join("\n");
+        return drive(&small, &[&SHARED_SETTINGS, settings].concat());
+    }
     let mut settings: Vec<(String, String)> =
         settings.iter().map(|&(name, value)| (name.into(), value.into())).collect();
     if let Some((_, user, blocks)) = SIZES.iter().find(|(resized, ..)| *resized == text) {

@@ -299,10 +299,6 @@ impl Device for BlockMapped {
         self.buffer.clear();
     }
 
-    fn can_lose_power(&self) -> Result<(), String> {
-        Ok(())
-    }
-
     fn at_risk(&self, at_ns: u64) -> Vec<Range<u64>> {
         if self.protected {
             return Vec::new();

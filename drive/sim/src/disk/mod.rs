@@ -444,10 +444,6 @@ impl Device for Disk {
         self.read_ahead.clear();
     }
 
-    fn can_lose_power(&self) -> Result<(), String> {
-        Ok(())
-    }
-
     fn power_cut(&mut self, _at_ns: u64) -> Vec<Range<u64>> {
         self.lose_power()
     }

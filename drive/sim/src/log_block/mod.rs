@@ -386,10 +386,6 @@ impl Device for LogBlock {
         *self = Self::new(&self.specification.clone());
     }
 
-    fn can_lose_power(&self) -> Result<(), String> {
-        Ok(())
-    }
-
     fn at_risk(&self, _at_ns: u64) -> Vec<Range<u64>> {
         self.volatile()
     }

@@ -420,10 +420,6 @@ impl Device for PageMapped {
         self.rest(at_ns);
     }
 
-    fn can_lose_power(&self) -> Result<(), String> {
-        if self.protected { Ok(()) } else { self.translation.can_lose_unsettled() }
-    }
-
     fn power_cut(&mut self, at_ns: u64) -> Vec<Range<u64>> {
         self.lose_power(at_ns)
     }

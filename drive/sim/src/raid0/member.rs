@@ -64,10 +64,6 @@ impl Device for Member {
         with_member!(self, drive => drive.trim(at_ns, offset_bytes, length_bytes));
     }
 
-    fn can_lose_power(&self) -> Result<(), String> {
-        with_member!(self, drive => drive.can_lose_power())
-    }
-
     fn power_cut(&mut self, at_ns: u64) -> Vec<Range<u64>> {
         with_member!(self, drive => drive.power_cut(at_ns))
     }

@@ -243,11 +243,6 @@ impl Device for Raid0 {
         }
     }
 
-    /// All of its members, or none of them loses power.
-    fn can_lose_power(&self) -> Result<(), String> {
-        self.members.iter().try_for_each(Device::can_lose_power)
-    }
-
     fn power_cut(&mut self, at_ns: u64) -> Vec<Range<u64>> {
         self.completing.clear();
         let mut lost = Vec::new();

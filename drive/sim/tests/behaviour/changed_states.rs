@@ -62,7 +62,7 @@ fn use_drive(dice: &mut Dice, drive: &mut SimulatedDrive) {
         drive.trim(0, capacity / 3);
         if round == 0 {
             // Refused by drives of which it is not known what is lost.
-            let _ = drive.power_cut();
+            drive.power_cut();
         }
     }
     drive.assert_consistent();

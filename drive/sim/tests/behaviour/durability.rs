@@ -40,7 +40,7 @@ fn counter(drive: &SimulatedDrive, name: &str) -> f64 {
 }
 
 fn lost_bytes(drive: &mut SimulatedDrive) -> u64 {
-    drive.power_cut().unwrap().iter().map(|range| range.end - range.start).sum()
+    drive.power_cut().iter().map(|range| range.end - range.start).sum()
 }
 
 const PROTECTED: (&str, &str) = ("write_buffer.power_loss_protection", "true");
@@ -130,7 +130,7 @@ fn a_power_cut_takes_what_was_acknowledged_and_not_durable() {
     for name in ["ocz-vector-256gb", "ocz-vertex-3-120gb", "class-qlc-nvme-dramless-1tb"] {
         let mut ssd = drive(name, &[]);
         run(&mut ssd, &plain);
-        assert_eq!(ssd.power_cut().unwrap(), vec![0..15 * 4096], "{name}");
+        assert_eq!(ssd.power_cut(), vec![0..15 * 4096], "{name}");
         assert_eq!(lost_bytes(&mut ssd), 0, "{name}: there is nothing left to lose");
 
         run(&mut ssd, &plain);
@@ -148,7 +148,7 @@ fn a_power_cut_takes_what_was_acknowledged_and_not_durable() {
         let mut last = forced(1);
         last.streams[0].offset_bytes = 1024 * MIB;
         run(&mut ssd, &last);
-        let lost = ssd.power_cut().unwrap();
+        let lost = ssd.power_cut();
         assert!(lost.iter().all(|range| range.end <= 1024 * MIB), "{name}: {lost:?}");
 
         let mut ssd = drive(name, &[PROTECTED]);
@@ -169,7 +169,7 @@ fn a_power_cut_spares_what_has_been_programmed() {
     let row_us = 16_384.0 / 200.0 + 1300.0;
     let rows = (103.0 - row_us / write_us) / 4.0;
     let first_lost = rows as u64 * 4;
-    assert_eq!(ssd.power_cut().unwrap(), vec![first_lost * 4096..103 * 4096]);
+    assert_eq!(ssd.power_cut(), vec![first_lost * 4096..103 * 4096]);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn lost_units_are_read_without_flash() {
     let mut written = writes(15);
     written.streams[0].pattern = Pattern::Sequential;
     run(&mut ssd, &written);
-    ssd.power_cut().unwrap();
+    ssd.power_cut();
     let mut reads = written.clone();
     reads.streams[0].read_fraction = 1.0;
     let recording = run(&mut ssd, &reads);
@@ -223,7 +223,7 @@ fn a_forced_write_of_a_disk_passes_its_cache() {
     inside.streams[0].span_bytes = Some(4096);
     run(&mut disk, &inside);
     let inside = 2 * MIB..2 * MIB + 4096;
-    let lost = disk.power_cut().unwrap();
+    let lost = disk.power_cut();
     assert!(lost.iter().all(|r| r.end <= inside.start || r.start >= inside.end), "{lost:?}");
 }
 
@@ -234,7 +234,7 @@ fn an_array_flushes_all_members_and_loses_what_they_lose() {
     plain.stop.ios = Some(4);
     let mut unflushed = array();
     run(&mut unflushed, &plain);
-    let lost = unflushed.power_cut().unwrap();
+    let lost = unflushed.power_cut();
     assert!(lost.last().is_some_and(|range| range.end <= 1024 * KIB), "{lost:?}");
     assert!(lost.windows(2).all(|pair| pair[0].end < pair[1].start), "{lost:?}");
     plain.streams[0].flush_every_writes = Some(4);
@@ -310,7 +310,7 @@ fn what_is_at_risk_is_what_a_cut_takes_whatever_is_outstanding() {
                     Target::prepare(&mut ssd, 200, 128 * 1024).unwrap();
                     serve_some(&mut ssd, &requests, microseconds * 1_000);
                     let at_risk = VirtualDrive::at_risk(&ssd).unwrap();
-                    assert_eq!(ssd.power_cut().unwrap(), at_risk, "{name}, {microseconds} us");
+                    assert_eq!(ssd.power_cut(), at_risk, "{name}, {microseconds} us");
                     assert_eq!(VirtualDrive::at_risk(&ssd).unwrap(), [], "{name}");
                     // Nothing of before the cut completes, and the drive goes on.
                     let served = serve_some(&mut ssd, &requests[..1], 10 * SECOND_NS);
@@ -367,7 +367,7 @@ fn ssds_without_a_page_map_lose_what_is_in_their_buffers() {
         let mut ssd = drive(&[]);
         scattered(&mut ssd, 1, 512);
         ssd.idle(SECOND_NS);
-        assert_eq!(ssd.power_cut().unwrap(), vec![0..512]);
+        assert_eq!(ssd.power_cut(), vec![0..512]);
         assert_eq!(lost_bytes(&mut ssd), 0, "there is nothing left to lose");
         // No more than buffer and page registers hold, whatever was written.
         let buffer = text.split("buffer = { value = \"").nth(1).unwrap();
@@ -392,7 +392,7 @@ fn ssds_without_a_page_map_lose_what_is_in_their_buffers() {
         // In the midst of merges.
         let mut ssd = drive(&[]);
         scattered(&mut ssd, 40, 4096);
-        ssd.power_cut().unwrap();
+        ssd.power_cut();
         scattered(&mut ssd, 40, 4096);
         ssd.assert_consistent();
     }

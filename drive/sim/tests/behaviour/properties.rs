@@ -162,24 +162,10 @@ fn play<T: Target>(
     }
 }
 
-/// What a drive is expected to say to a power cut.
-#[derive(Clone, Copy)]
-enum PowerCuts {
-    Modelled,
-    Refused,
-}
-
-impl PowerCuts {
-    fn refused_if(refused: bool) -> Self {
-        if refused { Self::Refused } else { Self::Modelled }
-    }
-}
-
 fn check(
     drive: impl Fn() -> SimulatedDrive,
     depth: usize,
     steps: &[Step],
-    power_cuts: PowerCuts,
 ) -> Result<(), TestCaseError> {
     let run = |drive: &mut SimulatedDrive| with_model!(&mut drive.model, model => play(&mut **model, depth, steps));
     let mut first = drive();
@@ -191,15 +177,10 @@ fn check(
     // What was flushed survives, and the drive works on.
     let flush: [Step; 1] = [(Kind::Flush, 0, 1, 0)];
     with_model!(&mut first.model, model => play(&mut **model, 1, &flush))?;
-    match power_cuts {
-        PowerCuts::Refused => prop_assert!(first.power_cut().is_err()),
-        PowerCuts::Modelled => {
-            prop_assert_eq!(first.power_cut(), Ok(Vec::new()));
-            prop_assert_eq!(run(&mut first)?.len(), steps.len());
-            prop_assert!(first.power_cut().is_ok());
-            prop_assert_eq!(run(&mut first)?.len(), steps.len());
-        }
-    }
+    prop_assert_eq!(first.power_cut(), Vec::new());
+    prop_assert_eq!(run(&mut first)?.len(), steps.len());
+    first.power_cut();
+    prop_assert_eq!(run(&mut first)?.len(), steps.len());
 
     // So it does after a rest and a purge.
     first.idle(1000 * SECOND_NS);
@@ -218,11 +199,7 @@ proptest! {
     #[test]
     fn page_mapped_ssds_serve_every_command_once(seed: u64, (depth, steps) in steps()) {
         let text = random_page_mapped(&mut Dice::new(seed));
-        // What is lost of rows shared with the collector is not known; with
-        // protection nothing is.
-        let protected = text.contains("power_loss_protection");
-        let refused = text.contains("shared_stream") && !protected;
-        check(|| drive_of(&text, &[]), depth, &steps, PowerCuts::refused_if(refused))?;
+        check(|| drive_of(&text, &[]), depth, &steps)?;
     }
 
     #[test]
@@ -230,7 +207,7 @@ proptest! {
         settings in ssd_settings(), (depth, steps) in steps(),
     ) {
         let drive = || drive("ocz-core-64gb", &borrowed(&settings));
-        check(drive, depth, &steps, PowerCuts::Modelled)?;
+        check(drive, depth, &steps)?;
     }
 
     #[test]
@@ -238,7 +215,7 @@ proptest! {
         settings in disk_settings(), (depth, steps) in steps(),
     ) {
         let drive = || drive("wd6400aaks", &borrowed(&settings));
-        check(drive, depth, &steps, PowerCuts::Modelled)?;
+        check(drive, depth, &steps)?;
     }
 
     #[test]
@@ -246,7 +223,7 @@ proptest! {
         settings in log_block_settings(), (depth, steps) in steps(),
     ) {
         let drive = || drive_of(&log_block_file(), &borrowed(&settings));
-        check(drive, depth, &steps, PowerCuts::Modelled)?;
+        check(drive, depth, &steps)?;
     }
 
     #[test]
@@ -256,7 +233,7 @@ proptest! {
         let kinds = ["intel-x25-m-g2-80gb", "ocz-core-64gb", "wd6400aaks"];
         let names: Vec<&str> = members.iter().map(|&kind| kinds[kind]).collect();
         let array = || array_of(&names, &borrowed(&settings));
-        check(array, depth, &steps, PowerCuts::Modelled)?;
+        check(array, depth, &steps)?;
     }
 }
 
@@ -283,7 +260,7 @@ fn a_forced_write_over_a_full_cache_leaves_nobody_waiting() {
         (Kind::Read, 2, 1, 0),
         (Kind::Forced, 1_166_168_172_754_442_760, 2804, 0),
     ];
-    check(|| drive("wd6400aaks", &settings), 5, &steps, PowerCuts::Modelled).unwrap();
+    check(|| drive("wd6400aaks", &settings), 5, &steps).unwrap();
 }
 
 #[test]

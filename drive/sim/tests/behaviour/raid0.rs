@@ -1,9 +1,7 @@
 //! RAID 0 of drives of the catalog against closed forms.
 
-use crate::support::arrays::{array, array_of, array_of_files, try_array};
-use crate::support::{
-    KIB, MIB, SECOND_NS, assert_within, drive, drive_file, random_iops, run, workload,
-};
+use crate::support::arrays::{array, array_of, try_array};
+use crate::support::{KIB, MIB, SECOND_NS, assert_within, drive, random_iops, run, workload};
 use fourcorners_sim::{Model, SimulatedDrive};
 use fourcorners_workload::Operation::{Read, Write};
 use fourcorners_workload::{Operation, Pattern, Workload};
@@ -271,22 +269,6 @@ fn trim_and_steady_state_reach_the_members() {
     pair.trim(0, pair.capacity_bytes());
     assert!(rate(&mut pair, Read, 1) > 1.5 * full, "{full}");
     assert!(array(WD, 2, &[]).enter_steady_state(1.0, None).is_err());
-}
-
-#[test]
-fn an_array_of_which_one_member_cannot_lose_power_stays_as_it_is() {
-    let cannot = drive_file(X25).replace(
-        "[garbage_collection]\n",
-        "[garbage_collection]\nshared_stream = { value = true, source = \"test\" }\n",
-    );
-    let files = [(X25.to_string(), drive_file(X25)), ("shares".to_string(), cannot)];
-    let mut mixed = array_of_files(&files, &[]);
-    let mut writes = workload(Write, Pattern::Random, 4 * KIB, 8);
-    writes.stop.ios = Some(64);
-    run(&mut mixed, &writes);
-    let before = mixed.counters();
-    assert!(mixed.power_cut().unwrap_err().contains("shared_stream"));
-    assert_eq!(mixed.counters(), before);
 }
 
 #[test]

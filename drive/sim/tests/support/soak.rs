@@ -435,7 +435,7 @@ fn step(dice: &mut Dice, what: &str, drives: &mut [SimulatedDrive; 2]) -> u64 {
         18 => {
             let [one, other] = drives.each_mut().map(SimulatedDrive::power_cut);
             assert_eq!(one, other, "two equal drives lose the same");
-            for lost in one.into_iter().flatten() {
+            for lost in one {
                 assert!(lost.start < lost.end && lost.end <= capacity, "lost {lost:?}");
             }
         }

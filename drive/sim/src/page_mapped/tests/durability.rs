@@ -62,12 +62,14 @@ proptest! {
     #[test]
     fn units_are_durable_when_their_row_is_programmed_wherever_they_are_moved(
         dies in 1u32..4, superblock: bool, blocks in 12u32..16, pages in 2u32..6,
-        fill in 0.3f64..0.95, idleness in 1u32..40, trims in 0u32..30, seed: u64,
+        fill in 0.3f64..0.95, idleness in 1u32..40, trims in 0u32..30, shares: bool, seed: u64,
     ) {
         let units = (f64::from((blocks - 6) * dies * pages * 2) * fill) as u64;
         let collection = "[garbage_collection]\nstart_free_blocks = { value = 3, source = \"t\" }\nburst_blocks = { value = 0, source = \"t\" }\n";
+        let shared = if shares { "shared_stream = { value = true, source = \"t\" }\n" } else { "" };
+        let collection = format!("{collection}{shared}");
         let superblocks = format!("superblock_dies = {{ value = {dies}, source = \"t\" }}\n");
-        let more = if superblock { superblocks + collection } else { collection.into() };
+        let more = if superblock { superblocks + &collection } else { collection };
         let mut map = Translation::new(&parse(&drive_file(dies, 2, blocks, pages, units, &more)), 1);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut books = Books {

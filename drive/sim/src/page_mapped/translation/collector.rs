@@ -160,6 +160,9 @@ impl Translation {
     /// Takes note of units that are about to be moved before they are durable.
     fn note_unsettled(&mut self, slots: &[u32]) {
         for &slot in slots {
+            if self.is_copied(slot) {
+                continue;
+            }
             let (die, row) = (self.die(slot), self.geometry.row_of_slot(slot));
             self.unsettled.moved(self.owner(slot), die, row);
         }
@@ -323,6 +326,9 @@ impl Translation {
             self.map[unit as usize] = target + 1;
         }
         bits::set(&mut self.valid, first..first + count);
+        if let Some(copied) = &mut self.copied {
+            bits::set(copied, first..first + count);
+        }
         self.counts[self.geometry.block_of_slot(first) as usize] += count;
     }
 

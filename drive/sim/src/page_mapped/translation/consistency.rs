@@ -74,6 +74,7 @@ impl Translation {
             erase_ns,
             bus_rate,
             unsettled: _,
+            copied,
             counters,
         } = self;
         same!(
@@ -81,10 +82,12 @@ impl Translation {
             burst_pace, read_ns, program_times, erase_ns, bus_rate,
         );
         let fill = |row_fill: &Option<Table<u8>>| row_fill.as_ref().map(|fill| fill.len());
+        let bits = |bits: &Option<Table<u64>>| bits.as_ref().map(|bits| bits.len());
         ensure(
             map.len() == made.map.len()
                 && valid.len() == made.valid.len()
                 && fill(row_fill) == fill(&made.row_fill)
+                && bits(copied) == bits(&made.copied)
                 && counts.len() == made.counts.len()
                 && closed_at.len() == made.closed_at.len()
                 && pools.len() == made.pools.len(),
@@ -191,7 +194,9 @@ impl Translation {
             let slots = self.slots_of_block(number, frontier.block);
             let written = frontier.row * geometry.slots_per_row + frontier.slots;
             let unwritten = slots.start + written..slots.end;
-            ensure(self.count_valid(unwritten) == 0, "a slot ahead of an open row")?;
+            ensure(self.count_valid(unwritten.clone()) == 0, "a slot ahead of an open row")?;
+            let copied = self.copied.as_ref().map_or(0, |copied| bits::count(copied, unwritten));
+            ensure(copied == 0, "a copy ahead of an open row")?;
             self.check_fill(number, frontier.block, frontier.row)?;
         }
         if let Some(victim) = victim {

@@ -95,6 +95,9 @@ pub struct Translation {
     erase_ns: u32,
     bus_rate: u64,
     unsettled: Unsettled,
+    /// One bit per slot: the collector has put its unit there. Only drives whose collector
+    /// fills the host's rows.
+    copied: Option<Table<u64>>,
     counters: TranslationCounters,
 }
 
@@ -135,6 +138,7 @@ impl Translation {
             erase_ns: specification.flash.erase_time.0 as u32,
             bus_rate: specification.flash.bus_rate.0,
             unsettled: Unsettled::new(specification.lanes()),
+            copied: shares.then(|| Table::zeroed(slots.div_ceil(64))),
             counters: TranslationCounters::default(),
             geometry,
         };
@@ -152,8 +156,12 @@ impl Translation {
         if let Some(fill) = &mut used.row_fill {
             fill.clear();
         }
+        if let Some(copied) = &mut used.copied {
+            copied.clear();
+        }
         (self.map, self.owner) = (used.map, used.owner);
         (self.valid, self.row_fill) = (used.valid, used.row_fill);
+        self.copied = used.copied;
     }
 
     /// A pool whose good blocks are all empty.

@@ -3,7 +3,7 @@
 
 use super::pool::Stream;
 use super::unsettled::Unsettled;
-use super::{RowWork, Translation};
+use super::{RowWork, Table, Translation};
 
 /// Where a unit is on its way to flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,17 +44,29 @@ impl Translation {
         let Some(slot) = self.slot(unit) else {
             return Settling::Settled;
         };
-        if self.is_open(slot) {
+        let is_copied = self.is_copied(slot);
+        if !is_copied && self.is_open(slot) {
             return Settling::Open;
         }
         if let Some((die, position)) = self.unsettled.position_moved(unit) {
             return Settling::Given { die, position };
+        }
+        if is_copied {
+            return Settling::Settled;
         }
         let die = self.die(slot);
         match self.unsettled.position(die, self.geometry.row_of_slot(slot)) {
             Some(position) => Settling::Given { die, position },
             None => Settling::Settled,
         }
+    }
+
+    /// Whether the collector has put a slot's unit there: what it was copied from stays on
+    /// flash until the copy is.
+    #[inline]
+    pub(super) fn is_copied(&self, slot: u32) -> bool {
+        let bit = |copied: &Table<u64>| copied[slot as usize / 64] >> (slot % 64) & 1 != 0;
+        self.copied.as_ref().is_some_and(bit)
     }
 
     /// The host's rows on their way to flash.
@@ -105,21 +117,8 @@ impl Translation {
         self.close_host_row(stream, work);
     }
 
-    /// Whether [`Self::lose_unsettled`] may be called.
-    ///
-    /// # Errors
-    /// A drive whose collector fills the host's rows: which units in them have
-    /// another copy is not known.
-    pub fn can_lose_unsettled(&self) -> Result<(), String> {
-        if self.collector_stream == Stream::Host {
-            return Err("a power cut needs a collector with rows of its own (garbage_collection.shared_stream)".into());
-        }
-        Ok(())
-    }
-
     /// Power is gone: what was not on flash yet is no more. Returns the units
-    /// of the host that held it; the controller does not find them again. Only
-    /// for drives that can say so.
+    /// of the host that held it; the controller does not find them again.
     pub fn lose_unsettled(&mut self, work: &mut Vec<RowWork>) -> Vec<u32> {
         self.pad(work);
         let lost = self.unsettled_units();
@@ -142,7 +141,8 @@ impl Translation {
             let first = row * self.geometry.slots_per_row;
             let slots = first..first + self.geometry.slots_per_row;
             let valid = |slot: &u32| self.valid[*slot as usize / 64] >> (slot % 64) & 1 != 0;
-            units.extend(slots.filter(valid).map(|slot| self.owner(slot)));
+            let lost = slots.filter(valid).filter(|&slot| !self.is_copied(slot));
+            units.extend(lost.map(|slot| self.owner(slot)));
         }
         units
     }

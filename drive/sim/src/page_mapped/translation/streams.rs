@@ -12,6 +12,7 @@
 //! long a part seems to have been written lately; it takes two such mistakes in
 //! a row to take one for hot.
 
+use super::bits;
 use super::pool::Stream;
 use super::{RowWork, Translation};
 use crate::page_mapped::specification::{Specification, StreamRule};
@@ -165,6 +166,9 @@ impl Translation {
             let target = self.frontier_slot(pool, self.frontier(pool, stream));
             self.map[unit as usize] = target + 1;
             self.occupy(target, unit);
+            if let Some(copied) = &mut self.copied {
+                bits::set(copied, target..target + 1);
+            }
             let frontier = self.pools[pool as usize].frontier_mut(stream);
             frontier.add_moved(&[source_row], stored_bytes);
             if frontier.is_full(&self.geometry) {

@@ -229,6 +229,10 @@ impl Translation {
         self.closed_at[index] = self.blocks_closed;
         self.blocks_closed += 1;
         let next = self.take_free_block(pool, stream);
+        let first = self.geometry.first_slot(pool, next);
+        if let Some(copied) = &mut self.copied {
+            bits::unset(copied, first..first + self.geometry.slots_per_block);
+        }
         let space = self.pool(pool);
         *space.frontier_mut(stream) = Frontier::at_start_of(next);
         // The collector must always find a block for what it moves. While it
