@@ -134,6 +134,27 @@ def test_holes_zeroes_and_durable_writes_reach_the_drive(tmp_path: Path) -> None
         assert fallocate(drive, PUNCH_HOLE | KEEP_SIZE, 0, 4096) == errno.EOPNOTSUPP
 
 
+@needs_root
+@pytest.mark.skipif(not Path("/dev/cpu_dma_latency").exists(), reason="a kernel without PM QoS")
+def test_processors_are_kept_awake_while_the_drive_is_in_use(tmp_path: Path) -> None:
+    def requests() -> int:
+        opened = Path("/proc/self/fd").iterdir()
+        return sum(os.path.realpath(one) == "/dev/cpu_dma_latency" for one in opened)
+
+    def until(count: int, use: Callable[[], object]) -> None:
+        end = time.monotonic() + 10
+        while requests() != count:
+            assert time.monotonic() < end, (requests(), count)
+            use()
+            time.sleep(0.02)
+
+    with serving(tmp_path) as served, opened(served.file, os.O_DIRECT) as drive:
+        buffer = mmap.mmap(-1, 4096)
+        assert requests() == 0
+        until(1, lambda: os.preadv(drive, [buffer], 0))
+        until(0, lambda: None)
+
+
 def test_what_waits_for_an_idle_drive_does_not_wait_on(tmp_path: Path) -> None:
     with serving(tmp_path) as served, opened(served.file) as drive:
         began = time.monotonic()

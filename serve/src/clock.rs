@@ -30,4 +30,8 @@ impl Clock {
     pub fn real(&self, span_ns: u64) -> Duration {
         Duration::from_nanos((span_ns as f64 / self.speed) as u64)
     }
+    /// How much virtual time passes in a span of real time.
+    pub fn virtual_ns(&self, span: Duration) -> u64 {
+        (span.as_nanos() as f64 * self.speed) as u64
+    }
 }

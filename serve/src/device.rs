@@ -1,9 +1,10 @@
 //! What this machine's kernel has of the drive, or a virtual machine: a file, a block device.
 
+use crate::attention::Attention;
 use crate::injection::DeviceFault;
 use crate::io::{Command, Finished};
 use crate::served::Served;
-use mio::{Registry, Waker};
+use mio::Registry;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -43,7 +44,7 @@ impl About {
 }
 
 /// A drive where kernels have their drives. All but its making happens on the server's
-/// thread.
+/// thread, or on the one that calls it while it sleeps ([`Attention`]).
 pub trait Device: Send {
     /// Where programs find it.
     fn path(&self) -> &Path;
@@ -51,8 +52,8 @@ pub trait Device: Send {
     /// What [`crate::Io::client`] is of its I/Os: no socket has this number.
     fn client(&self) -> usize;
 
-    /// The server begins to serve. Whatever is asked ends its sleep, by an event of the registry
-    /// or by the waker.
+    /// The server begins to serve. Whatever is asked has its attention, or ends its sleep by an
+    /// event of the registry.
     ///
     /// # Errors
     /// In one sentence.
@@ -60,7 +61,7 @@ pub trait Device: Send {
         &mut self,
         about: &About,
         registry: &Registry,
-        waker: &Arc<Waker>,
+        attention: &Arc<Attention>,
     ) -> Result<(), String>;
 
     /// Hands what was asked to the drive.
@@ -87,11 +88,14 @@ pub trait Device: Send {
     /// Answers that wait are sent.
     fn flush(&mut self) {}
 
+    /// Whether the thread that calls the server may do the server's work while that sleeps: it
+    /// then holds nothing that a method of this needs.
+    fn may_attend(&self) -> bool {
+        false
+    }
+
     /// The server's thread is about to sleep; not where something was asked.
     fn may_sleep(&mut self) -> bool;
-
-    /// The server's thread has slept.
-    fn woke(&self) {}
 
     /// Begins to leave, and returns whether it has left: until then the kernel may still
     /// ask for what it has to write.

@@ -1,18 +1,17 @@
 //! What other threads hear, on its way to the server's thread.
 
-use mio::Waker;
+use crate::attention::Attention;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Requests that the server's thread has not taken yet.
+/// Requests that the server has not taken yet.
 #[derive(Debug)]
 pub struct Inbox<T> {
     asked: Mutex<Vec<T>>,
+    /// So that whoever finds nothing need not take the lock.
     is_any: AtomicBool,
     is_over: AtomicBool,
-    /// Whether the server's thread waits for the system to say something.
-    sleeps: AtomicBool,
-    waker: OnceLock<Arc<Waker>>,
+    server: OnceLock<Arc<Attention>>,
 }
 
 impl<T> Default for Inbox<T> {
@@ -21,8 +20,7 @@ impl<T> Default for Inbox<T> {
             asked: Mutex::default(),
             is_any: AtomicBool::default(),
             is_over: AtomicBool::default(),
-            sleeps: AtomicBool::default(),
-            waker: OnceLock::default(),
+            server: OnceLock::default(),
         }
     }
 }
@@ -39,10 +37,8 @@ impl<T> Inbox<T> {
             asked.push(one);
             self.is_any.store(true, Ordering::SeqCst);
         }
-        if self.sleeps.swap(false, Ordering::SeqCst)
-            && let Some(waker) = self.waker.get()
-        {
-            let _ = waker.wake();
+        if let Some(server) = self.server.get() {
+            server.call();
         }
     }
 
@@ -56,20 +52,14 @@ impl<T> Inbox<T> {
         }
     }
 
-    /// What ends the sleep of the server's thread.
-    pub fn wake_by(&self, waker: Arc<Waker>) {
-        let _ = self.waker.set(waker);
+    /// Who takes what is asked from now on.
+    pub fn call_for(&self, server: Arc<Attention>) {
+        let _ = self.server.set(server);
     }
 
-    /// The server's thread is about to sleep; not where something was asked.
-    pub fn may_sleep(&self) -> bool {
-        self.sleeps.store(true, Ordering::SeqCst);
+    /// Whether everything was taken.
+    pub fn is_empty(&self) -> bool {
         !self.is_any.load(Ordering::SeqCst)
-    }
-
-    /// The server's thread has slept.
-    pub fn woke(&self) {
-        self.sleeps.store(false, Ordering::SeqCst);
     }
 
     /// Nothing will be taken any more.

@@ -7,6 +7,8 @@
 //!   and the drive: by NBD ([`nbd`]), and as a [`Device`]: a file (FUSE), a block device
 //!   (ublk), or a disk of a virtual machine (vhost-user).
 
+mod attention;
+mod awake;
 mod clients;
 mod clock;
 mod contents;
@@ -36,6 +38,7 @@ mod undo;
 mod vhost_user;
 mod witness;
 
+pub use attention::Attention;
 pub use clock::Clock;
 pub use control::Wish;
 pub use device::{About, Device};

@@ -1,6 +1,10 @@
 //! Serves a drive to programs: one thread that passes between its sockets and the
 //! drive, and lets the drive's time pass as this machine's does.
 
+mod resting;
+
+use crate::attention::Attention;
+use crate::awake::Awake;
 use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::control::Wish;
@@ -13,20 +17,13 @@ use crate::saving::{Saver, Saving};
 use crate::served::Served;
 use fourcorners_workload::Operation;
 use mio::{Events, Interest, Poll, Token, Waker};
-use rustix::event::{PollFd, PollFlags, Timespec};
 use serde_json::{Value, json};
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Sleeping ends late by up to so much on a machine that has a processor free; the
-/// rest of the time is spent looking.
-const WAKE_LATE: Duration = Duration::from_micros(50);
-/// How often a drive is asked that does not say when something will happen.
-const ASK: Duration = Duration::from_micros(50);
 /// How often those are looked for that have stopped in mid-sentence.
 const LOOK_AROUND: Duration = Duration::from_millis(100);
 /// How long the kernel may take to let go of a device: what it still has to write, it may
@@ -148,7 +145,7 @@ impl Server {
     /// Serves until it is told to stop, or power is gone for good. The drive has served
     /// what it was given then, and flushed.
     pub fn run(mut self, served: &mut Served<'_>, manner: &Manner) -> Ended {
-        set_timer_slack();
+        resting::set_timer_slack();
         let clock = Clock::new(served.start_ns(), manner.speed);
         let export = Export {
             capacity_bytes: served.capacity_bytes(),
@@ -162,8 +159,9 @@ impl Server {
             has_trim: export.has_trim,
             has_volatile_cache: served.has_volatile_cache(),
         };
+        let attention = Arc::new(Attention::new(Arc::clone(&self.remote.waker)));
         for device in &mut self.devices {
-            if let Err(why) = device.begin(&about, self.poll.registry(), &self.remote.waker) {
+            if let Err(why) = device.begin(&about, self.poll.registry(), &attention) {
                 return Ended::Failed(why);
             }
         }
@@ -178,7 +176,12 @@ impl Server {
             away_until_ns: None,
             saver,
             of_device: Vec::new(),
+            finished: Vec::new(),
+            attention,
+            failure: None,
+            wakes_ns: 0,
             looked: Instant::now(),
+            awake: Awake::default(),
             leaving: None,
         };
         session.run()
@@ -195,27 +198,34 @@ struct Session<'s, 'd> {
     /// Until when the device is away.
     away_until_ns: Option<u64>,
     saver: Option<Saver>,
+    /// What has happened to the device and is not seen to yet.
     of_device: Vec<DeviceFault>,
+    finished: Vec<Finished>,
+    attention: Arc<Attention>,
+    /// Why the drive can serve nothing more, where another thread has found that.
+    failure: Option<String>,
+    /// Until when, in the drive's time, the server's thread sleeps unless it is woken.
+    wakes_ns: u64,
     looked: Instant,
+    awake: Awake,
     /// Since when the devices leave.
     leaving: Option<Instant>,
 }
 
 impl Session<'_, '_> {
     fn run(&mut self) -> Ended {
-        let mut finished = Vec::new();
         let ended = loop {
             if self.server.stop.load(Ordering::Relaxed) && self.have_left() {
                 break Ended::Stopped;
             }
-            match self.turn(&mut finished) {
+            match self.turn() {
                 Ok(None) => {}
                 Ok(Some(ended)) => break ended,
                 Err(why) => break Ended::Failed(why),
             }
         };
         if ended == Ended::Stopped {
-            finished.clear();
+            let mut finished = Vec::new();
             let result = self.served.shut_down(&mut finished);
             self.deliver(&finished);
             self.clients.flush(self.served);
@@ -243,15 +253,12 @@ impl Session<'_, '_> {
     }
 
     /// Once around: what the drive has done, what programs ask, and a rest.
-    fn turn(&mut self, finished: &mut Vec<Finished>) -> Result<Option<Ended>, String> {
+    fn turn(&mut self) -> Result<Option<Ended>, String> {
         let now_ns = self.clock.now_ns();
-        finished.clear();
-        let of_device = self.served.advance(now_ns, finished)?;
-        self.deliver(finished);
+        self.work_until(now_ns)?;
         if let Some(saver) = &mut self.saver {
             saver.turn(self.served);
         }
-        self.of_device.extend(of_device);
         if self.away_until_ns.is_some_and(|until_ns| now_ns >= until_ns) {
             self.away_until_ns = None;
         }
@@ -288,9 +295,21 @@ impl Session<'_, '_> {
         if self.looked.elapsed() > LOOK_AROUND {
             self.looked = Instant::now();
             self.clients.look_around();
+            self.awake.look(self.served.tally().answers().0);
         }
         self.rest().map_err(|error| format!("the sockets cannot be waited on: {error}"))?;
-        Ok(None)
+        self.failure.take().map_or(Ok(None), Err)
+    }
+
+    /// Lets the drive work until `now_ns`, and answers.
+    fn work_until(&mut self, now_ns: u64) -> Result<(), String> {
+        let mut finished = std::mem::take(&mut self.finished);
+        finished.clear();
+        let of_device = self.served.advance(now_ns, &mut finished)?;
+        self.deliver(&finished);
+        self.finished = finished;
+        self.of_device.extend(of_device);
+        Ok(())
     }
 
     fn deliver(&mut self, finished: &[Finished]) {
@@ -409,60 +428,4 @@ impl Session<'_, '_> {
             "counters": counters,
         })
     }
-
-    /// Waits for the next thing to happen.
-    fn rest(&mut self) -> io::Result<()> {
-        let wait = if self.clients.is_busy() { Duration::ZERO } else { self.until_next() };
-        if wait > WAKE_LATE && self.server.devices.iter_mut().all(|device| device.may_sleep()) {
-            let wait = wait - WAKE_LATE;
-            let timeout =
-                Timespec { tv_sec: wait.as_secs() as _, tv_nsec: wait.subsec_nanos().into() };
-            // SAFETY: the descriptor is that of a poll that lives as long as this does.
-            let all = unsafe { BorrowedFd::borrow_raw(self.server.poll.as_raw_fd()) };
-            let mut sockets = [PollFd::new(&all, PollFlags::IN)];
-            match rustix::event::poll(&mut sockets, Some(&timeout)) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        self.server.devices.iter().for_each(|device| device.woke());
-        match self.server.poll.poll(&mut self.server.events, Some(Duration::ZERO)) {
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
-            _ => {}
-        }
-        for event in &self.server.events {
-            match event.token() {
-                NBD => self.clients.knocks = true,
-                CONTROL => self.clients.control_knocks = true,
-                WAKER | DEVICE => {}
-                Token(client) => {
-                    let (can_read, ends) = (event.is_readable(), event.is_read_closed());
-                    self.clients.ready(client, can_read, event.is_writable(), ends);
-                }
-            }
-        }
-        let is_away = self.away_until_ns.is_some();
-        let registry = self.server.poll.registry();
-        let Server { nbd, control, .. } = &self.server;
-        self.clients.accept(nbd.as_ref(), control.as_ref(), registry, is_away);
-        Ok(())
-    }
-
-    fn until_next(&self) -> Duration {
-        let now_ns = self.clock.now_ns();
-        let due = match self.served.next_ns() {
-            Some(due_ns) => self.clock.real(due_ns.saturating_sub(now_ns)),
-            None => ASK,
-        };
-        let back = self.away_until_ns.map_or(LOOK_AROUND, |until_ns| {
-            self.clock.real(until_ns.saturating_sub(now_ns)).max(Duration::from_micros(100))
-        });
-        due.min(back).min(LOOK_AROUND)
-    }
-}
-
-/// Sleeps end when they should, and not up to 50 us later.
-fn set_timer_slack() {
-    #[cfg(target_os = "linux")]
-    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }

@@ -2,13 +2,14 @@
 
 use super::asked::Asked;
 use super::mount::Mounted;
+use crate::attention::Attention;
 use crate::device::{About, Device};
 use crate::inbox::Inbox;
 use crate::injection::DeviceFault;
 use crate::io::{Command, EIO, Finished, Io};
 use crate::served::Served;
 use fuser::{Errno, ReplyData, ReplyEmpty, ReplyWrite};
-use mio::{Registry, Waker};
+use mio::Registry;
 use slab::Slab;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -173,8 +174,8 @@ impl Device for File {
         FILE
     }
 
-    fn begin(&mut self, _: &About, _: &Registry, waker: &Arc<Waker>) -> Result<(), String> {
-        self.queue.wake_by(Arc::clone(waker));
+    fn begin(&mut self, _: &About, _: &Registry, server: &Arc<Attention>) -> Result<(), String> {
+        self.queue.call_for(Arc::clone(server));
         Ok(())
     }
 
@@ -240,12 +241,12 @@ impl Device for File {
         self.asked.clear();
     }
 
-    fn may_sleep(&mut self) -> bool {
-        self.queue.may_sleep()
+    fn may_attend(&self) -> bool {
+        true
     }
 
-    fn woke(&self) {
-        self.queue.woke();
+    fn may_sleep(&mut self) -> bool {
+        self.queue.is_empty()
     }
 }
 

@@ -1,7 +1,8 @@
 //! The drive as a file, by FUSE, on which a loop device can be set up.
 //!
 //! A thread of its own hears the kernel ([`filesystem`]) and passes on what it asks
-//! ([`asked`]); the server's thread answers ([`answers`]). The file is there from when
+//! ([`asked`]) to the server's thread, which answers ([`answers`]); while that sleeps, the
+//! thread that hears answers by itself ([`crate::attention`]). The file is there from when
 //! it is mounted ([`mount`]) until the server ends.
 
 mod answers;

@@ -4,13 +4,14 @@ use super::abi;
 use super::control::{Control, open};
 use super::queue::{Event, Queue};
 use super::request::{TRANSFER_BYTES_MAX, params, read};
+use crate::attention::Attention;
 use crate::device::{About, Asked, Device};
 use crate::injection::DeviceFault;
 use crate::io::{Command, EIO, Finished, Io};
 use crate::served::Served;
 use crate::server::DEVICE;
 use mio::unix::SourceFd;
-use mio::{Interest, Registry, Waker};
+use mio::{Interest, Registry};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -145,7 +146,12 @@ impl Device for BlockDevice {
         UBLK
     }
 
-    fn begin(&mut self, about: &About, registry: &Registry, _: &Arc<Waker>) -> Result<(), String> {
+    fn begin(
+        &mut self,
+        about: &About,
+        registry: &Registry,
+        _: &Arc<Attention>,
+    ) -> Result<(), String> {
         let failed = |error: std::io::Error| format!("ublk: {error}");
         let device = self.device.as_ref().ok_or("the device has ended")?;
         let (command, mut params) = (abi::SET_PARAMS, params(about));

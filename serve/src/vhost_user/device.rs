@@ -2,13 +2,14 @@
 
 use super::backend::{Backend, Memory, Place, Request};
 use super::request::{FAILED, OK};
+use crate::attention::Attention;
 use crate::device::{About, Device};
 use crate::inbox::Inbox;
 use crate::injection::DeviceFault;
 use crate::io::{Command, Finished, Io};
 use crate::listen::Listener;
 use crate::served::Served;
-use mio::{Registry, Waker};
+use mio::Registry;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use slab::Slab;
 use std::os::fd::OwnedFd;
@@ -161,8 +162,13 @@ impl Device for Socket {
         VHOST_USER
     }
 
-    fn begin(&mut self, about: &About, _: &Registry, waker: &Arc<Waker>) -> Result<(), String> {
-        self.inbox.wake_by(Arc::clone(waker));
+    fn begin(
+        &mut self,
+        about: &About,
+        _: &Registry,
+        server: &Arc<Attention>,
+    ) -> Result<(), String> {
+        self.inbox.call_for(Arc::clone(server));
         let backend = Backend::new(*about, Arc::clone(&self.inbox));
         let hearing = Hearing::begin(&self.listener, backend)
             .map_err(|error| format!("vhost-user at {}: {error}", self.path.display()))?;
@@ -224,11 +230,7 @@ impl Device for Socket {
     }
 
     fn may_sleep(&mut self) -> bool {
-        self.inbox.may_sleep()
-    }
-
-    fn woke(&self) {
-        self.inbox.woke();
+        self.inbox.is_empty()
     }
 }
 
