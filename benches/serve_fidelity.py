@@ -4,28 +4,31 @@
     .venv/bin/python benches/serve_fidelity.py --write docs/serve-fidelity.md
 
 The start of each drive is filled and its state is kept; every cell begins from it, on both sides.
-The cells are the four corners at queue depths 1, 4 and 32, by fio over NBD for --seconds, and by
-the call behind "fourcorners run" for as long. A cell agrees where mean and 99th percentile differ
-by at most 5 % and the floor of the transport: what a bare NBD server that keeps its data in memory
-(nbdkit) takes at queue depth 1 for the same block, by the same fio, before each drive. A cell is
-of the host where the session itself says that it could not keep up, or where not even the bare
-server's answers came in time: its 99th percentile is later than its mean by what makes an answer
-of a session late.
+The cells are the four corners at queue depths 1, 4 and 32, by fio over NBD for --seconds, or until
+400 I/Os are to be expected, and by the call behind "fourcorners run" for as long. What fio still
+waits for when its time is up is not counted: it looks at the clock once, when the last of them has
+come, and takes that for the end of all. Processors are kept from sleeping meanwhile, also while
+the floor is measured, where the system permits it. A cell agrees where mean and 99th percentile
+differ by at most 5 % and the floor of the transport: what a bare NBD server that keeps its data in
+memory (nbdkit) takes at queue depth 1 for the same block, by the same fio, before each drive. A
+cell is of the host where the session itself says that it could not keep up, or where not even the
+bare server's answers came in time: its 99th percentile is later than its mean by what makes an
+answer of a session late.
 
 With --speed 0.01 drives are served in slow motion, so that a busy machine is less often the limit:
 all times of fio are then multiplied by that, and virtual time is as long as what was served.
 """
 
 import argparse
-import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,8 +57,13 @@ SPAN_BYTES = 2 * 1024**3
 AGREE = 0.05
 FILLED_BYTES = 4 * 1024**3
 """Of each drive, from its start."""
-SLOW = {"ocz-core-64gb": 4.0, "wd6400aaks": 4.0}
-"""Drives of so few I/Os that they are given that many times as long."""
+IOS = 400
+"""Of a cell: with fewer, the 99th percentile is that of three or four I/Os."""
+LONGEST_S = 120.0
+"""Of a cell, however few I/Os that are."""
+SLEEPLESS = Path("/dev/cpu_dma_latency")
+"""While a program has it open, no processor may take longer to wake than it has written there, in
+us (Linux, PM QoS)."""
 CERTAIN = 2.58
 """Standard deviations: 99 %."""
 LATE_S = 100e-6
@@ -139,24 +147,39 @@ class Cell:
 
 def fio(uri: str, corner: Corner, depth: int, seconds: float, speed: float) -> Latency:
     """What fio measures on an NBD server, in the time of a drive that is served at that speed."""
-    words = [
-        *("fio", "--name=job", "--ioengine=nbd", f"--uri={uri}", f"--rw={corner.fio}"),
-        *(f"--bs={corner.block_bytes}", f"--iodepth={depth}", f"--size={SPAN_BYTES}"),
-        *("--time_based", f"--runtime={seconds}", f"--ramp_time={SETTLE_S}", "--lat_percentiles=1"),
-        *("--refill_buffers", "--norandommap", "--output-format=json"),
-    ]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"fio failed: {done.stderr or done.stdout}")
-    [job] = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]
-    told = job["read" if "read" in corner.fio else "write"]
-    latency = told["lat_ns"]
-    return Latency(
-        latency["mean"] * 1e-9 * speed,
-        latency["percentile"]["99.000000"] * 1e-9 * speed,
-        told["total_ios"],
-        latency["stddev"] * 1e-9 * speed,
-    )
+    with tempfile.TemporaryDirectory(prefix="fourcorners-") as folder:
+        words = [
+            *("fio", "--name=job", "--ioengine=nbd", f"--uri={uri}", f"--rw={corner.fio}"),
+            *(f"--bs={corner.block_bytes}", f"--iodepth={depth}", f"--size={SPAN_BYTES}"),
+            *("--time_based", f"--runtime={seconds}", f"--ramp_time={SETTLE_S}"),
+            *("--refill_buffers", "--norandommap", "--write_lat_log=job"),
+        ]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder)
+        if done.returncode != 0:
+            sys.exit(f"fio failed: {done.stderr or done.stdout}")
+        lines = Path(folder, "job_lat.1.log").read_text().splitlines()
+    # The second column is the latency in ns.
+    told_s = [float(line.split(",")[1]) * 1e-9 * speed for line in lines]
+    return latency(told_s[: len(told_s) - depth])
+
+
+def latency(told_s: list[float]) -> Latency:
+    """Of these."""
+    if len(told_s) < 2:
+        sys.exit("fio has measured nothing: use longer --seconds")
+    told_s = sorted(told_s)
+    p99_s = told_s[min(len(told_s) * 99 // 100, len(told_s) - 1)]
+    return Latency(statistics.fmean(told_s), p99_s, len(told_s), statistics.pstdev(told_s))
+
+
+@contextmanager
+def sleepless() -> Iterator[bool]:
+    """Keeps processors from sleeping; whether that is permitted."""
+    with suppress(OSError), SLEEPLESS.open("wb", buffering=0) as request:
+        request.write(bytes(4))
+        yield True
+        return
+    yield False
 
 
 @contextmanager
@@ -211,6 +234,10 @@ def measured(
 ) -> Cell:
     """A cell, served and in virtual time."""
     expected = virtual(locator, state, corner, depth, seconds, speed)
+    needed_s = min(IOS * expected.mean_s / depth / speed, LONGEST_S)
+    if needed_s > seconds:
+        seconds = needed_s
+        expected = virtual(locator, state, corner, depth, seconds, speed)
     with tempfile.TemporaryDirectory(prefix="fourcorners-") as name:
         folder = Path(name)
         # The session saves its state when it ends: into a copy.
@@ -225,7 +252,13 @@ def measured(
 
 
 def page(
-    rows: list[str], cells: list[Cell], seconds: float, speed: float, load: list[float]
+    rows: list[str],
+    cells: list[Cell],
+    seconds: float,
+    speed: float,
+    load: list[float],
+    *,
+    is_sleepless: bool,
 ) -> str:
     """The table, and how many cells agree."""
     judged = [cell for cell in cells if not cell.host_was_limit]
@@ -235,9 +268,9 @@ def page(
         f"{count['few I/Os']} had too few I/Os to tell, and {count['differs']} differ; in "
         f"{len(cells) - len(judged)} of {len(cells)} it could not, by the judgement of the session "
         f"({sum(cell.session_was_late for cell in cells)} cells) or of the bare server. A cell "
-        f"took {seconds:g} s (of the Core and the disk four times that) of drives at {speed:g} of "
-        "their speed, on "
-        f"{os.cpu_count()} processors with a load (of all programs, by the minute) of "
+        f"took {seconds:g} s, or as long as {IOS} I/Os take, of drives at {speed:g} of their "
+        f"speed, on {os.cpu_count()} processors, which could "
+        f"{'not ' if is_sleepless else ''}sleep, with a load (of all programs, by the minute) of "
         f"{min(load):.1f} to {max(load):.1f} meanwhile."
     )
     head = (
@@ -259,7 +292,8 @@ def main() -> None:
     cells: list[Cell] = []
     load: list[float] = []
     speed: float = arguments.speed
-    with tempfile.TemporaryDirectory(prefix="fourcorners-") as name:
+    temporary = tempfile.TemporaryDirectory(prefix="fourcorners-")
+    with temporary as name, sleepless() as is_sleepless:
         folder = Path(name)
         for drive in arguments.drives:
             with bare_server(folder) as uri:
@@ -269,10 +303,12 @@ def main() -> None:
             with fc.open_target(locator) as opened:
                 filled_share = min(1.0, FILLED_BYTES / opened.capacity_bytes)
             fc.prepare(locator, state, filled_share=filled_share)
-            seconds = arguments.seconds * SLOW.get(drive, 1.0)
             for corner in CORNERS:
                 for depth in DEPTHS:
-                    cell = measured(locator, state, corner, depth, seconds, speed, floors[corner])
+                    cell = measured(
+                        *(locator, state, corner, depth, arguments.seconds, speed),
+                        floors[corner],
+                    )
                     load.append(os.getloadavg()[0])
                     cells.append(cell)
                     floor = cell.floor
@@ -284,7 +320,7 @@ def main() -> None:
                     )
                     print(rows[-1], flush=True)
             state.unlink()
-    text = page(rows, cells, arguments.seconds, speed, load)
+    text = page(rows, cells, arguments.seconds, speed, load, is_sleepless=is_sleepless)
     if arguments.write is None:
         print(f"\n{text}")
         return
