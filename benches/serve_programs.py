@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """Real programs on served drives whose power is cut: file systems, SQLite and PostgreSQL.
 
-    sudo .venv/bin/python benches/serve_programs.py --write docs/serve-programs.md
+    sudo .venv/bin/python benches/serve_programs.py --keep cuts --write docs/serve-programs.md
 
-Root sets up loop devices and mounts. A cut is one of the whole machine: the drive is gone at a
-random moment of a running load, the programs are killed, and the drive comes back, with what its
-model left of the data, as a new session. Then the file system is checked, and the program asked for
-everything that it had said was committed (for a file system: the files that were synchronized).
+What was done is kept in the folder --keep, from which the same command goes on, and into which
+several can work at a time, each on other --programs. Root sets up loop devices and mounts. A cut is
+one of the whole machine: the drive is gone at a random moment of a running load, the programs are
+killed, and the drive comes back, with what its model left of the data, as a new session. Then the
+file system is checked, and the program asked for everything that it had said was committed (for a
+file system: the files that were synchronized).
 """
 
 import argparse
+import json
 import os
 import random
 import shutil
@@ -22,35 +25,22 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import fourcorners as fc
-from fourcorners.catalog.settings import Setting
+from losing_power import DRIVES, DamagedError, Drive, Machine, run
+
 from fourcorners_validation.pages import put_between
 
 MARKS = (
     "<!-- made by benches/serve_programs.py -->",
     "<!-- end of what benches/serve_programs.py made -->",
 )
-# Classes of the catalog with a tenth of their flash, and of what grows with that: starting and
-# checking take less memory and time.
-CONSUMER = "sim:class-tlc-nvme-consumer-1tb"
-CONSUMER_SIZE: dict[str, Setting] = {
-    "capacity.user": "90 GiB",
-    "flash.blocks_per_plane": 137,
-    "translation.spare_area": "12 %",
-    "slc_cache.static_size": "600 MB",
-}
-ENTERPRISE = "sim:class-tlc-nvme-enterprise-1920gb"
-ENTERPRISE_SIZE: dict[str, Setting] = {
-    "capacity.user": "192038338560 B",
-    "flash.blocks_per_plane": 95,
-    "write_streams.window": "19 GB",
-}
-LIES: dict[str, Setting] = {"write_buffer.ignores_flush": True}
 LOAD_S = (0.15, 0.6)
 """How long a load runs before the cut after its first commit, at least and at most."""
+
+TURN_CUTS = 20
+"""Cuts of a row before it is another row's turn: making a database takes as long as some cuts."""
 
 FIRST_S = 60.0
 """How long the first commit is waited for."""
@@ -58,120 +48,9 @@ FIRST_S = 60.0
 POSTGRES = Path("/usr/lib/postgresql/15/bin")
 
 
-class DamagedError(Exception):
-    """What was committed is not there; the message says what."""
-
-
-@dataclass(frozen=True)
-class Drive:
-    """What the programs run on."""
-
-    name: str
-    locator: str
-    settings: dict[str, Setting]
-
-
-DRIVES = (
-    Drive("honest, no capacitors", CONSUMER, CONSUMER_SIZE),
-    Drive("honest, capacitors", ENTERPRISE, ENTERPRISE_SIZE),
-    Drive("lies about flush", CONSUMER, {**CONSUMER_SIZE, **LIES}),
-)
-
-
-def run(*words: str | Path, stdin: str | None = None) -> str:
-    """A command that must succeed; raises :class:`DamagedError` with what it said."""
-    done = subprocess.run(
-        [str(word) for word in words],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=600,
-        check=False,
-    )
-    if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise DamagedError(f"{words[0]}: {said[0] if said else done.returncode}")
-    return done.stdout
-
-
-class Machine:
-    """A served drive with a file system on it, which loses power and comes back."""
-
-    def __init__(self, drive: Drive, system: str, folder: Path) -> None:
-        """In a folder of its own; :meth:`format` comes next."""
-        self._drive, self._system, self._folder = drive, system, folder
-        self.place = folder / "mounted"
-        self.place.mkdir()
-        self._served: fc.Served | None = None
-
-    def format(self) -> None:
-        """A new drive with a new file system, mounted."""
-        self.shut_down()
-        (self._folder / "data").unlink(missing_ok=True)
-        self._serve()
-        # A small one: what is made and checked of a large one takes longer than the rest.
-        words: dict[str, list[str | Path]] = {
-            "ext4": ["-q", "-F", "-E", "nodiscard", self._device, "2G"],
-            "xfs": ["-q", "-f", "-K", "-d", "size=2g", self._device],
-            "btrfs": ["-q", "-f", "-K", "-b", "2G", self._device],
-        }
-        run(f"mkfs.{self._system}", *words[self._system])
-        run("mount", self._device, self.place)
-
-    def _serve(self) -> None:
-        self._served = fc.serve(
-            self._drive.locator,
-            fuse=self._folder / "drive",
-            loop=True,
-            data=self._folder / "data",
-            settings=self._drive.settings,
-            out=self._folder / "runs",
-        )
-
-    @property
-    def _device(self) -> Path:
-        assert self._served is not None
-        assert self._served.device is not None
-        return self._served.device
-
-    def lose_power(self, kill: Callable[[], None]) -> None:
-        """The drive first, then everything that ran."""
-        assert self._served is not None
-        self._served.command("power-cut")
-        kill()
-        self.shut_down()
-
-    def shut_down(self) -> None:
-        """Takes down what the host has of the drive."""
-        if self._served is None:
-            return
-        for lazily in [*[[]] * 20, ["--lazy"]]:
-            if os.path.ismount(self.place):
-                words = ["umount", *lazily, str(self.place)]
-                subprocess.run(words, capture_output=True, timeout=600, check=False)
-        self._served.stop()
-        shutil.rmtree(self._folder / "runs", ignore_errors=True)
-        self._served = None
-
-    def come_back(self) -> None:
-        """With power the file system recovers, and is checked; raises :class:`DamagedError`."""
-        self._serve()
-        run("mount", self._device, self.place)
-        run("umount", self.place)
-        check = {
-            "ext4": ["e2fsck", "-f", "-n"],
-            "xfs": ["xfs_repair", "-n"],
-            "btrfs": ["btrfs", "check"],
-        }[self._system]
-        run(*check, self._device)
-        run("mount", self._device, self.place)
-
-
 class Program(ABC):
     """A load that says what it has committed, and a check of what is there."""
 
-    name: str
     system = "ext4"
 
     def __init__(self, machine: Machine, folder: Path) -> None:
@@ -244,7 +123,6 @@ class Sqlite(Program):
         """As SQLite's pragmas ``journal_mode`` and ``synchronous``."""
         super().__init__(machine, folder)
         self._journal, self._synchronous = journal, synchronous
-        self.name = f"SQLite, {journal}, {synchronous}"
         self._path = machine.place / "database"
 
     def set_up(self) -> None:
@@ -276,8 +154,6 @@ class Sqlite(Program):
 
 class Postgres(Program):
     """A server with default durability, and one client."""
-
-    name = "PostgreSQL"
 
     def _as_postgres(self, *words: str | Path) -> list[str]:
         return ["runuser", "-u", "postgres", "--", *(str(word) for word in words)]
@@ -358,7 +234,7 @@ class Tree(Program):
     def __init__(self, machine: Machine, folder: Path, system: str) -> None:
         """On that file system."""
         super().__init__(machine, folder)
-        self.system, self.name = system, f"files on {system}"
+        self.system = system
 
     def set_up(self) -> None:
         """Folders."""
@@ -417,6 +293,16 @@ class Outcome:
     losses: list[str] = field(default_factory=list)
 
 
+TITLES = {
+    "ext4": "files on ext4",
+    "xfs": "files on xfs",
+    "btrfs": "files on btrfs",
+    "sqlite-wal": "SQLite, WAL, FULL",
+    "sqlite-truncate": "SQLite, TRUNCATE, FULL",
+    "sqlite-delete-extra": "SQLite, DELETE, EXTRA",
+    "sqlite-delete": "SQLite, DELETE, FULL",
+    "postgresql": "PostgreSQL",
+}
 PROGRAMS: dict[str, tuple[str, Callable[[Machine, Path], Program]]] = {
     "ext4": ("ext4", lambda machine, folder: Tree(machine, folder, "ext4")),
     "xfs": ("xfs", lambda machine, folder: Tree(machine, folder, "xfs")),
@@ -429,16 +315,16 @@ PROGRAMS: dict[str, tuple[str, Callable[[Machine, Path], Program]]] = {
 }
 
 
-def study(kind: str, drive: Drive, cuts: int, seconds: float, seed: int) -> tuple[str, Outcome]:
-    """Cuts power again and again, for so long at most."""
-    draws = random.Random(seed)
-    outcome = Outcome()
+def study(kind: str, drive: Drive, cuts: int, seconds: float, outcome: Outcome) -> None:
+    """Cuts power until there are so many cuts, for so long at most."""
+    draws = random.Random(f"{kind}, {drive.name}, {outcome.cuts}")
     began = time.monotonic()
     system, make = PROGRAMS[kind]
     with tempfile.TemporaryDirectory(prefix="fourcorners-") as name:
         folder = Path(name)
         folder.chmod(0o755)
         machine = Machine(drive, system, folder)
+        program: Program | None = None
         try:
             machine.format()
             program = make(machine, folder)
@@ -450,49 +336,82 @@ def study(kind: str, drive: Drive, cuts: int, seconds: float, seed: int) -> tupl
                     time.sleep(draws.uniform(*LOAD_S))
                 finally:
                     machine.lose_power(program.kill)
-                outcome.cuts += 1
                 program.read_committed()
                 try:
                     machine.come_back()
                     program.check()
+                    outcome.cuts += 1
                 except DamagedError as damage:
+                    outcome.cuts += 1
                     outcome.losses.append(str(damage))
                     machine.format()
                     program.committed = 0
                     program.set_up()
         finally:
             machine.shut_down()
-    outcome.committed = program.made
-    return program.name, outcome
+            outcome.committed += program.made if program is not None else 0
+
+
+def kept(folder: Path, kind: str, drive: Drive) -> Path:
+    """The file of a row's outcome."""
+    return folder / f"{kind} {drive.name}.json"
+
+
+def outcome_of(path: Path) -> Outcome:
+    """What was done so far."""
+    return Outcome(**json.loads(path.read_text())) if path.exists() else Outcome()
+
+
+def rows(folder: Path) -> list[str]:
+    """The table of everything that was kept."""
+    rows = [
+        "| program | drive | cuts | committed | cuts with losses | what the first one was |",
+        "| --- | --- | ---: | ---: | ---: | --- |",
+    ]
+    for kind in PROGRAMS:
+        for drive in DRIVES:
+            outcome = outcome_of(kept(folder, kind, drive))
+            if outcome.cuts == 0:
+                continue
+            first = outcome.losses[0].replace("|", "/") if outcome.losses else ""
+            rows.append(
+                f"| {TITLES[kind]} | {drive.name} | {outcome.cuts} | {outcome.committed} | "
+                f"{len(outcome.losses)} | {first} |"
+            )
+    return rows
 
 
 def main() -> None:
     """Cuts the power of each drive under each program and prints, or writes, the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--keep", type=Path, required=True, help="where outcomes are kept")
     parser.add_argument("--write", type=Path)
-    parser.add_argument("--cuts", type=int, default=200)
-    parser.add_argument("--seconds", type=float, default=1e9, help="at most, of each row")
+    parser.add_argument("--cuts", type=int, default=200, help="of each row")
+    parser.add_argument("--seconds", type=float, default=1e9, help="at most, of all")
     parser.add_argument("--programs", nargs="+", choices=PROGRAMS, default=list(PROGRAMS))
-    parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     # Ended by a signal, too, it takes down its mounts and loop devices.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("it was told to end"))
-    rows = [
-        "| program | drive | cuts | committed | cuts with losses | what the first one was |",
-        "| --- | --- | ---: | ---: | ---: | --- |",
-    ]
-    print("\n".join(rows), flush=True)
-    for kind in arguments.programs:
-        for drive in DRIVES:
-            name, outcome = study(kind, drive, arguments.cuts, arguments.seconds, arguments.seed)
-            first = outcome.losses[0].replace("|", "/") if outcome.losses else ""
-            rows.append(
-                f"| {name} | {drive.name} | {outcome.cuts} | {outcome.committed} | "
-                f"{len(outcome.losses)} | {first} |"
-            )
-            print(rows[-1], flush=True)
+    arguments.keep.mkdir(exist_ok=True)
+    end = time.monotonic() + arguments.seconds
+    # In turns, so that no row is left behind when time is up.
+    for cuts in range(TURN_CUTS, arguments.cuts + TURN_CUTS, TURN_CUTS):
+        for kind in arguments.programs:
+            for drive in DRIVES:
+                path = kept(arguments.keep, kind, drive)
+                outcome = outcome_of(path)
+                left_s = end - time.monotonic()
+                if outcome.cuts >= min(cuts, arguments.cuts) or left_s <= 0:
+                    continue
+                try:
+                    study(kind, drive, min(cuts, arguments.cuts), left_s, outcome)
+                finally:
+                    path.write_text(json.dumps(asdict(outcome), indent=1) + "\n")
+                print(f"{kind}, {drive.name}: {outcome.cuts}", flush=True)
+    table = rows(arguments.keep)
+    print("\n".join(table))
     if arguments.write is not None:
-        put_between(arguments.write, MARKS, "\n".join([*rows, ""]))
+        put_between(arguments.write, MARKS, "\n".join([*table, ""]))
 
 
 if __name__ == "__main__":
