@@ -216,7 +216,8 @@ def section(name: str, run: fc.Run, true: Mapping[str, float], host: str) -> lis
     took = [one for one in sentinels if one is not None]
     reads = f"A 4 KiB read takes the guest {wording.quantity(float(np.median(took)), 's')} "
     reads += f"({wording.quantity(min(took), 's')} to {wording.quantity(max(took), 's')} by probe)."
-    tests = [test.name for test in run.manifest.tests]
+    # What was not reached is listed, too.
+    tests = [test.name for test in run.manifest.tests if test.recordings]
     stopped = "" if run.manifest.status == "complete" else f" It was stopped in {tests[-1]}."
     return [
         f"## {name}",
@@ -232,10 +233,9 @@ def section(name: str, run: fc.Run, true: Mapping[str, float], host: str) -> lis
         "",
         *(f"- {finding.text}" for finding in findings if finding.name.startswith(PREFIX)),
         "",
-        "Not identifiable, and why:",
-        "",
+        *(["Not identifiable, and why:", ""] if reasons else []),
         *(f"- {count} times: {reason}" for reason, count in reasons.most_common()),
-        "",
+        *([""] if reasons else []),
     ]
 
 

@@ -45,8 +45,8 @@ HEAD = """# Served by the kernel's own drivers, in a virtual machine
 
 Written by `benches/qemu_serve.py KERNEL --write docs` with {version}, `-accel {accelerator}`: a
 guest with Linux {kernel} serves drives of the catalog to its own kernel, and one is served to it.
-Rates are those of a processor whose instructions are interpreted, and say nothing about a drive or
-about a transport.
+Rates and late answers are those of a processor whose instructions are interpreted, and say nothing
+about a drive or about a transport.
 """
 
 
@@ -83,6 +83,14 @@ def main() -> None:
         command += ["-device", "vhost-user-blk-pci,chardev=drive,num-queues=2"]
         with fc.serve(HOSTED, vhost_user=socket, restart_after_s=0.5, out=folder) as served:
             lines = boot(command, served)
+            cuts = served.stop().events["power_cuts"]
+        told = [
+            f"{cut['written_ios']} writes, then {cut['unacknowledged_ios']} I/Os unanswered"
+            for cut in cuts
+        ]
+        lines.append(
+            f"CHECK|{HOSTED}|power cuts as the server saw them|{'; '.join(told) or 'none'}"
+        )
     page = written(lines, given.accel)
     if given.write:
         (given.write / PAGE).write_text(page, "utf-8")

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import fourcorners as fc
@@ -212,7 +213,7 @@ def by_kernel_nbd(drive: str) -> None:
     with served(drive, "nbd", nbd=f"unix:{SOCKET}", restart_after_s=0.5) as one:
         device = Path("/dev/nbd0")
         words = ("nbd-client", "-unix", SOCKET, device, "-b", "512", "-C", "2")
-        check(drive, "nbd-client connects", lambda: run(*words).strip() or "connected")
+        check(drive, "nbd-client connects", lambda: run(*words).strip().splitlines()[-1])
         say(drive, "the block device", f"{device}: {attributes(device)}")
         has_trim = int(Path("/sys/block/nbd0/queue/discard_max_bytes").read_text()) > 0
         fio_checks(drive, device, has_trim)
@@ -229,18 +230,38 @@ def by_kernel_nbd(drive: str) -> None:
     say(drive, "the end", f"{session.late_share:.1%} late, failure {session.failure}")
 
 
+def reads(device: Path) -> bool:
+    """Whether the drive itself reads."""
+    file = os.open(device, os.O_RDONLY | os.O_DIRECT)
+    try:
+        os.preadv(file, [mmap.mmap(-1, 4096)], 2**29)
+    except OSError:
+        return False
+    finally:
+        os.close(file)
+    return True
+
+
 def by_vhost_user() -> None:
     """A disk of this machine's, which the host serves; it does what a line says that it reads."""
     device = Path("/dev/vda")
-    drive = (Path("/sys/block/vda/serial").read_text().strip() or "?") + " of the host"
+    drive = f"{Path('/sys/block/vda/serial').read_text().strip()}, of the host"
     say(drive, "the block device", f"{device}: {attributes(device)}")
     fio_checks(drive, device, has_trim=True)
 
-    def cut() -> None:
-        print("HOST power-cut for=500ms", flush=True)
-        time.sleep(0.3)
+    def wait_until(is_there: bool) -> None:
+        deadline = time.monotonic() + 60
+        while reads(device) != is_there:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"the drive is {'not ' * is_there}there")
+            time.sleep(0.05)
 
-    check(drive, "ext4, a power cut, e2fsck", lambda: power_cut(device, cut, lambda: time.sleep(5)))
+    def cut() -> None:
+        print("HOST power-cut for=3s", flush=True)
+        wait_until(is_there=False)
+
+    back = partial(wait_until, is_there=True)
+    check(drive, "ext4, a power cut, e2fsck", lambda: power_cut(device, cut, back))
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ def test_the_socket_is_ones_own_and_takes_garbage(tmp_path: Path) -> None:
                 machine.sendall(garbage)
         # VHOST_USER_GET_FEATURES, version 1: whoever comes next is heard.
         with socket.socket(socket.AF_UNIX) as machine:
-            machine.settimeout(10)
+            machine.settimeout(60)
             machine.connect(str(place))
             machine.sendall(b"\x01\0\0\0\x01\0\0\0\0\0\0\0")
             answer = machine.recv(20)
@@ -38,6 +38,6 @@ def test_the_socket_is_ones_own_and_takes_garbage(tmp_path: Path) -> None:
             assert features & 1 << 32
             began = time.monotonic()
             session = served.stop()
-            assert time.monotonic() - began < 10
+            assert time.monotonic() - began < 60
     assert session.ended == "stopped"
     assert not place.exists()
