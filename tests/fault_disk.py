@@ -19,7 +19,6 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self
 
 import pytest
@@ -105,12 +104,7 @@ class FaultDisk:
         )
         assert self._server.stdout.readline() == "told\n"
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._server.poll() is None:
             self.tell()
         # A loop device lets go of its file some time after it was told to.

@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Self
 
 # A signal may come twice: to a process, and to its group (timeout, some shells).
@@ -78,12 +78,7 @@ class InterruptRequest:
             self._taken: signal.Signals | None = None
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if not self._handles:
             return
         for one, before in self._before.items():

@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from fourcorners import _core
@@ -18,11 +17,11 @@ from fourcorners.serving.faults import command_json, read_faults
 from fourcorners.serving.mounts import LoopDevice, clean_up, left_on_ublk, opens, unmount_all
 from fourcorners.serving.session import Session, keep_session
 from fourcorners.store.writer import ensure_writable
-from fourcorners.target.foreign import ForeignTarget
 from fourcorners.target.open import open_target
 from fourcorners.target.options import TargetOptions
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.target.target import SEED_MAX
+from fourcorners.target.virtual import VirtualTarget
 
 CONNECTIONS_MAX = 8192
 """Twice as many as the server takes (serve/src/clients.rs), for what else is open."""
@@ -52,7 +51,7 @@ class Served:
 
     def __init__(
         self,
-        target: SimulatedTarget | ForeignTarget,
+        target: VirtualTarget,
         server: "_core.Server",
         *,
         file: Path | None,
@@ -174,12 +173,7 @@ class Served:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 
@@ -272,7 +266,7 @@ def serve(
         options["state"] = state
     opened = open_target(target, seed=seed, **options)
     try:
-        if not isinstance(opened, SimulatedTarget | ForeignTarget):
+        if not isinstance(opened, VirtualTarget):
             raise UserError(f"{target} is no simulated drive, and only those are served")
         if state is not None:
             if opened.no_state_reason is not None:

@@ -9,32 +9,22 @@ import hashlib
 import json
 import shlex
 import shutil
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fourcorners import _core
-from fourcorners.documents import Fact
 from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.input_files import check_regular
-from fourcorners.manifest import TargetEntry
-from fourcorners.recording import Recording
-from fourcorners.target.target import Target, Watch, check_idle, io_limit_ns, run_on_core
-from fourcorners.workload import Workload
+from fourcorners.target.target import check_idle, io_limit_ns
+from fourcorners.target.virtual import VirtualTarget
 
 FOREIGN_PREFIX = "exec:"
 
 
-class ForeignTarget(Target):
+class ForeignTarget(VirtualTarget):
     """A drive in the virtual time of another program."""
 
-    kind = "simulated"
-    request_alignment_bytes = 512
-    read_only_reason = None
-    needs_fill = False
-    disturbance: "_core.Disturbance | None" = None
-    """What a contest adds to the drive's own times."""
+    core: "_core.ForeignDrive"
 
     def __init__(self, locator: str, seed: int, silence_s: float | None = None) -> None:
         """Starts the program; raises :class:`UserError` for one that is no drive.
@@ -45,20 +35,15 @@ class ForeignTarget(Target):
         self._command = words_of(locator)
         self._seed = seed
         self._limit = io_limit_ns(silence_s)
-        self._core = self._started()
-        self.name = self._core.name
-        self.capacity_bytes = self._core.capacity_bytes
-        self.keeps_state = self._core.keeps_state
-        if not self._core.can_trim:
+        self.core = self._made()
+        self.name = self.core.name
+        self.capacity_bytes = self.core.capacity_bytes
+        self.keeps_state = self.core.keeps_state
+        if not self.core.can_trim:
             self.no_trim_reason = f"{self.name} has no TRIM"
         self.no_state_reason = (
-            None if self._core.can_save else "the drive's program cannot save its state"
+            None if self.core.can_save else "the drive's program cannot save its state"
         )
-
-    @property
-    def core(self) -> "_core.ForeignDrive":
-        """The drive itself, for those who serve it."""
-        return self._core
 
     @property
     def notes(self) -> list[str]:
@@ -67,82 +52,43 @@ class ForeignTarget(Target):
     @property
     def truths(self) -> dict[str, Any]:
         """What the program says is true of its drive, by the names of findings."""
-        truths: dict[str, Any] = json.loads(self._core.truths_json)
+        truths: dict[str, Any] = json.loads(self.core.truths_json)
         return truths
 
-    def run(
-        self,
-        workload: Workload,
-        watch: Watch | None = None,
-        *,
-        verification: "_core.Verification | None" = None,
-    ) -> Recording:
-        run = self._core.run
-        if self.disturbance is not None:
-            run = partial(run, disturbance=self.disturbance)
-        return run_on_core(run, workload, watch, verification, simulated=True)
-
     def purge(self) -> None:
-        if self._core.can_purge:
-            self._do(self._core.purge)
+        if self.core.can_purge:
+            self._do(self.core.purge)
         else:
             # A drive as it was delivered holds no data, as an erased one.
-            self._core = self._started()
-
-    def filled(self) -> None:
-        pass
-
-    def restore(self) -> None:
-        if self.state is None:
-            raise UserError(f"{self.name} was not opened from a saved state")
-        self.load(self.state)
-
-    def rewind(self) -> None:
-        self._core = self._started()
-        if self.state is not None:
-            self.load(self.state)
+            self.core = self._made()
 
     def idle(self, seconds: float) -> None:
         check_idle(seconds)
-        self._do(self._core.idle, round(seconds * 1e9))
+        self._do(self.core.idle, round(seconds * 1e9))
 
     def trim(self, offset: int, count: int) -> None:
-        self._do(self._core.trim, offset, count)
+        self._do(self.core.trim, offset, count)
 
     def power_cut(self) -> list[tuple[int, int]]:
         """As :meth:`fourcorners.target.simulated.SimulatedTarget.power_cut`."""
-        lost: list[tuple[int, int]] = self._do(self._core.power_cut)
+        lost: list[tuple[int, int]] = self._do(self.core.power_cut)
         return lost
 
     def save(self, path: str | Path, *, replace: bool = False) -> None:
         with self.state_output(path, replace).replacing() as temporary:
-            self._do(self._core.save, str(temporary.absolute()))
+            self._do(self.core.save, str(temporary.absolute()))
 
     def load(self, path: str | Path) -> None:
         check_regular(Path(path), "the state")
-        self._do(self._core.load, str(Path(path).absolute()))
+        self._do(self.core.load, str(Path(path).absolute()))
 
     def counters(self) -> dict[str, float]:
         """What the program's model counted."""
-        counters: dict[str, float] = self._do(self._core.counters)
+        counters: dict[str, float] = self._do(self.core.counters)
         return counters
 
     def close(self) -> None:
-        self._core.close()
-
-    def describe(self) -> TargetEntry:
-        return TargetEntry(
-            kind=self.kind,
-            locator=self.locator,
-            name=self.name,
-            capacity_bytes=self.capacity_bytes,
-            summary=self._core.summary,
-            settings={},
-            specification_sha256=self._sha256(),
-        )
-
-    def environment(self) -> Mapping[str, Fact]:
-        return {}
+        self.core.close()
 
     def _sha256(self) -> str:
         """Of the command, of the files that it names, and of what the program says it is."""
@@ -156,7 +102,7 @@ class ForeignTarget(Target):
         digest.update(f"{self.name}\0{self.capacity_bytes}".encode())
         return digest.hexdigest()
 
-    def _started(self) -> "_core.ForeignDrive":
+    def _made(self) -> "_core.ForeignDrive":
         try:
             return _core.ForeignDrive(self._command, self._seed, **self._limit)
         except (ValueError, OSError) as error:

@@ -8,13 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from fourcorners import _core, catalog
-from fourcorners.documents import Fact
 from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.input_files import check_regular
-from fourcorners.manifest import TargetEntry
-from fourcorners.recording import Recording
-from fourcorners.target.target import Target, Watch, check_idle, run_on_core
-from fourcorners.workload import Stream, Workload
+from fourcorners.target.target import check_idle
+from fourcorners.target.virtual import VirtualTarget
+from fourcorners.workload import Stream
 from fourcorners.writing import Output
 
 # First bytes of a state (drive/sim/src/state.rs).
@@ -38,16 +36,11 @@ class Treatment:
     overwrite_block_bytes: int
 
 
-class SimulatedTarget(Target):
-    """A drive in virtual time: a run takes as long as its events take to compute."""
+class SimulatedTarget(VirtualTarget):
+    """A drive of the simulator."""
 
-    kind = "simulated"
-    request_alignment_bytes = 512
-    read_only_reason = None
-    needs_fill = False
+    core: "_core.SimulatedDrive"
     no_state_reason = None
-    disturbance: "_core.Disturbance | None" = None
-    """What a contest adds to the drive's own times."""
 
     def __init__(
         self, locator: str, drive: catalog.DriveFile, settings: Mapping[str, str], seed: int
@@ -59,74 +52,44 @@ class SimulatedTarget(Target):
             self._members = catalog.load_members(drive, names)
             texts = [(name, m.text) for name, m in zip(names, self._members, strict=True)]
             self._make = partial(_core.SimulatedDrive, drive.text, replaced, seed, texts)
-            self._core = self._make()
+            self.core = self._make()
         except ValueError as error:
             raise UserError(f"drive file {locator}: {error}") from error
         self.locator = locator
-        self.name = self._core.name
-        self.capacity_bytes = self._core.capacity_bytes
-        self.keeps_state = self._core.keeps_state
+        self.name = self.core.name
+        self.capacity_bytes = self.core.capacity_bytes
+        self.keeps_state = self.core.keeps_state
         self._text = drive.text
         self._settings = dict(settings)
-
-    @property
-    def core(self) -> "_core.SimulatedDrive":
-        """The drive itself, for those who serve it."""
-        return self._core
 
     @property
     def notes(self) -> list[str]:
         return []
 
-    def run(
-        self,
-        workload: Workload,
-        watch: Watch | None = None,
-        *,
-        verification: "_core.Verification | None" = None,
-    ) -> Recording:
-        run = self._core.run
-        if self.disturbance is not None:
-            run = partial(run, disturbance=self.disturbance)
-        return run_on_core(run, workload, watch, verification, simulated=True)
-
     def purge(self) -> None:
-        self._core.purge()
-
-    def filled(self) -> None:
-        pass
-
-    def restore(self) -> None:
-        if self.state is None:
-            raise UserError(f"{self.name} was not opened from a saved state")
-        self.load(self.state)
+        self.core.purge()
 
     def twin(self, settings: Mapping[str, str] | None = None) -> "SimulatedTarget":
         """Another drive of the same file, as it was delivered; ``settings`` replace parameters
         beside those that this one was made with. Raises :class:`UserError` for these."""
         twin = copy.copy(self)
         if settings is None:
-            twin._core = self._make()
+            twin.core = self._make()
             return twin
         try:
             replaced = list({**self._settings, **settings}.items())
-            twin._core = _core.SimulatedDrive(self._text, replaced, 1, [])
+            twin.core = _core.SimulatedDrive(self._text, replaced, 1, [])
         except ValueError as error:
             raise UserError(f"{self.name}: {error}") from error
-        twin.capacity_bytes = twin._core.capacity_bytes
+        twin.capacity_bytes = twin.core.capacity_bytes
         return twin
-
-    def rewind(self) -> None:
-        self._core = self._make()
-        if self.state is not None:
-            self.load(self.state)
 
     def idle(self, seconds: float) -> None:
         check_idle(seconds)
-        self._core.idle(round(seconds * 1e9))
+        self.core.idle(round(seconds * 1e9))
 
     def trim(self, offset_bytes: int, length_bytes: int) -> None:
-        self._core.trim(offset_bytes, length_bytes)
+        self.core.trim(offset_bytes, length_bytes)
 
     def power_cut(self) -> list[tuple[int, int]]:
         """Takes the drive's power away and gives it back.
@@ -136,7 +99,7 @@ class SimulatedTarget(Target):
         data or none now. Nothing that a flush or a write with ``fua`` has covered is among it, and
         nothing at all behind power-loss protection.
         """
-        return self._core.power_cut()
+        return self.core.power_cut()
 
     def enter_steady_state(self, filled_share: float = 1.0, stream: Stream | None = None) -> None:
         """Erases the drive and puts it at once into the state that a sequential fill of the first
@@ -152,7 +115,7 @@ class SimulatedTarget(Target):
         share that is not above 0 and up to 1; the drive stays as it is.
         """
         try:
-            self._core.enter_steady_state(filled_share, stream.to_json() if stream else None)
+            self.core.enter_steady_state(filled_share, stream.to_json() if stream else None)
         except ValueError as error:
             raise UserError(f"{self.name}: {error}") from error
 
@@ -162,20 +125,20 @@ class SimulatedTarget(Target):
     def save(self, path: str | Path, *, replace: bool = False) -> None:
         try:
             with self.state_output(path, replace).replacing() as temporary:
-                self._core.save(str(temporary))
+                self.core.save(str(temporary))
         except ValueError as error:
             raise UserError(f"cannot save the state to {path}: {error}", EXIT_FAILED) from error
 
     def load(self, path: str | Path) -> None:
         check_regular(Path(path), "the state")
         try:
-            self._core.load(str(path))
+            self.core.load(str(path))
         except ValueError as error:
             raise UserError(f"cannot use the state {path}: {error}") from error
 
     def counters(self) -> dict[str, float]:
         """What the model counted since it was made, such as erased blocks and seeks."""
-        return self._core.counters()
+        return self.core.counters()
 
     def truths(
         self, treatment: Treatment, collected_valid_share: float | None = None
@@ -188,7 +151,7 @@ class SimulatedTarget(Target):
             collected_valid_share: what was still valid of the blocks that were collected meanwhile,
                 where it was counted.
         """
-        truths = self._core.truths(
+        truths = self.core.truths(
             burst_bytes=treatment.burst_bytes,
             rest_ns=round(treatment.rest_s * 1e9),
             flushed_bytes=treatment.flushed_bytes,
@@ -197,21 +160,12 @@ class SimulatedTarget(Target):
         )
         return {name: value for name, value, _ in truths}
 
-    def describe(self) -> TargetEntry:
-        return TargetEntry(
-            kind=self.kind,
-            locator=self.locator,
-            name=self.name,
-            capacity_bytes=self.capacity_bytes,
-            summary=self._core.summary,
-            settings=self._settings,
-            specification_sha256=hashlib.sha256(
-                "".join([self._text, *self.member_texts.values()]).encode()
-            ).hexdigest(),
-        )
+    def _made(self) -> "_core.SimulatedDrive":
+        return self._make()
 
-    def environment(self) -> Mapping[str, Fact]:
-        return {}
+    def _sha256(self) -> str:
+        texts = "".join([self._text, *self.member_texts.values()])
+        return hashlib.sha256(texts.encode()).hexdigest()
 
     @property
     def drive_text(self) -> str:
