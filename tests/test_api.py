@@ -50,8 +50,8 @@ def parameters(function: Callable[..., Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(function, include_extras=True)
     found: dict[str, Any] = {}
     for name, parameter in inspect.signature(function).parameters.items():
-        if hints[name] is RunFlags:
-            found |= {field.name: field.default for field in dataclasses.fields(RunFlags)}
+        if dataclasses.is_dataclass(flags := hints[name]):
+            found |= {field.name: field.default for field in dataclasses.fields(flags)}
         elif parameter.kind is parameter.VAR_KEYWORD:
             [options] = typing.get_args(hints[name])
             found |= dict.fromkeys(options.__annotations__, ...)

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from fourcorners.cli.options import Flag, Json, examples
+from fourcorners.cli.output import shown
 from fourcorners.cli.root import app
 
 
@@ -62,10 +63,8 @@ def drives(
         drive = known.drives(name)
         if toml:
             say(drive.text.rstrip("\n"))
-        elif json:
-            print_document("drive", drive)
         else:
-            show_drive(drive)
+            return shown(json, "drive", drive, show_drive)
     return 0
 
 
@@ -84,21 +83,12 @@ def list_tests(name: str | None = None, /, *, json: Json = False) -> int:
     name
         The test to show.
     """
-    from fourcorners.cli.output import print_document
     from fourcorners.cli.show.tests import show_test, show_tests
     from fourcorners.suites import listing
 
     if name is None:
-        known = listing.list_tests()
-        if json:
-            print_document("tests", known)
-        else:
-            show_tests(known)
-    elif json:
-        print_document("test", listing.list_tests(name))
-    else:
-        show_test(listing.list_tests(name))
-    return 0
+        return shown(json, "tests", listing.list_tests(), show_tests)
+    return shown(json, "test", listing.list_tests(name), show_test)
 
 
 @app.command(

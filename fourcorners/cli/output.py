@@ -9,8 +9,8 @@ import contextlib
 import json
 import re
 import sys
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -20,6 +20,9 @@ from rich.segment import Segment
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+
+
+Result = TypeVar("Result")
 
 
 def safe(text: str) -> str:
@@ -60,6 +63,16 @@ def print_document(name: str, content: Any) -> None:
     from fourcorners.writing import json_value
 
     print_json({"schema": f"fourcorners/{name}", "schema_version": 1, **json_value(content)})
+
+
+def shown(json: bool, name: str, content: Result, show: Callable[[Result], object]) -> int:
+    """What a call returned, as the document of that name or as ``show`` shows it to people; the
+    exit code of a command that did what it was asked for."""
+    if json:
+        print_document(name, content)
+    else:
+        show(content)
+    return 0
 
 
 def print_json(document: Any) -> None:

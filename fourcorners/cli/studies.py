@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from fourcorners.cli.options import Drawn, Flag, Jobs, Json, Repeated, Replace, Seed, examples
 from fourcorners.cli.root import app
@@ -17,6 +18,50 @@ if TYPE_CHECKING:
 
 arena = App(name="arena", help="Contests on simulated drives, whose truth is known.")
 app.command(arena)
+
+Study = TypeVar("Study", bound="ArenaStudy")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ContestFlags:
+    """Options of all contests on drives that are drawn.
+
+    Parameters
+    ----------
+    foreign
+        Drives of other people's design instead: C programs, which are compiled with cc.
+    specimens
+        Folder of the sources of these programs: tests/specimens of the clone by default.
+    """
+
+    foreign: Flag = False
+    specimens: Path | None = None
+    seed: Seed = 1
+    jobs: Jobs = 2
+    replace: Replace = False
+    json: Json = False
+
+    def hold(self, document: str, contest: Callable[..., Study], **own: Any) -> Study:
+        """Holds a contest with its own options and these, and shows the study."""
+        from fourcorners.cli.output import tell
+
+        show = partial(_show_contest, document, self.json)
+        with _shown_if_unwritten(show):
+            study = contest(
+                foreign=self.foreign,
+                specimens=self.specimens,
+                seed=self.seed,
+                jobs=self.jobs,
+                replace=self.replace,
+                tell=tell,
+                **own,
+            )
+        show(study)
+        return study
+
+
+_CONTEST = ContestFlags()
 
 
 @arena.command(
@@ -29,13 +74,8 @@ app.command(arena)
 def arena_steady(
     *,
     traces: Drawn | None = None,
-    foreign: Flag = False,
-    specimens: Path | None = None,
-    seed: Seed = 1,
-    jobs: Jobs = 2,
     write: Path | None = None,
-    replace: Replace = False,
-    json: Json = False,
+    options: ContestFlags = _CONTEST,
 ) -> int:
     """Let judges of steady state stop tests of random simulated drives, and say how they did.
 
@@ -43,29 +83,12 @@ def arena_steady(
     ----------
     traces
         How many drives are drawn: 240 by default, 105 with --foreign; kinds take turns.
-    foreign
-        Drives of other people's design instead: C programs, which are compiled with cc.
-    specimens
-        Folder of the sources of these programs: tests/specimens of the clone by default.
     write
         Folder to write steady-state.md to, or steady-foreign.md.
     """
-    from fourcorners.cli.output import tell
     from fourcorners_validation.arena import studies
 
-    show = partial(_show_contest, "arena-steady", json)
-    with _shown_if_unwritten(show):
-        study = studies.arena_steady(
-            traces=traces,
-            foreign=foreign,
-            specimens=specimens,
-            seed=seed,
-            jobs=jobs,
-            write=write,
-            replace=replace,
-            tell=tell,
-        )
-    show(study)
+    options.hold("arena-steady", studies.arena_steady, traces=traces, write=write)
     return 0
 
 
@@ -116,15 +139,10 @@ def arena_explain(
     *,
     drives: Drawn | None = None,
     catalog: Flag = False,
-    foreign: Flag = False,
-    specimens: Path | None = None,
     target: Repeated = (),
     noise: float = 0.0,
-    seed: Seed = 1,
-    jobs: Jobs = 2,
     write: Path | None = None,
-    replace: Replace = False,
-    json: Json = False,
+    options: ContestFlags = _CONTEST,
 ) -> int:
     """Let the probes find out what is in random simulated drives, and say how right they were.
 
@@ -134,10 +152,6 @@ def arena_explain(
         How many drives are drawn: 100 by default, 63 with --foreign; kinds take turns.
     catalog
         All drives of the catalog instead, and what was said of them and is wrong.
-    foreign
-        Drives of other people's design instead: C programs, which are compiled with cc.
-    specimens
-        Folder of the sources of these programs: tests/specimens of the clone by default.
     target
         A program instead that simulates a drive and says what is true of it: exec:COMMAND.
         Repeatable.
@@ -148,25 +162,17 @@ def arena_explain(
         Folder to write explain-arena.md to, explain-catalog.md, explain-foreign.md, or
         explain-noise.md with noise.
     """
-    from fourcorners.cli.output import tell
     from fourcorners_validation.arena import studies
 
-    show = partial(_show_contest, "arena-explain", json)
-    with _shown_if_unwritten(show):
-        study = studies.arena_explain(
-            drives=drives,
-            catalog=catalog,
-            foreign=foreign,
-            specimens=specimens,
-            target=target,
-            noise=noise,
-            seed=seed,
-            jobs=jobs,
-            write=write,
-            replace=replace,
-            tell=tell,
-        )
-    show(study)
+    options.hold(
+        "arena-explain",
+        studies.arena_explain,
+        drives=drives,
+        catalog=catalog,
+        target=target,
+        noise=noise,
+        write=write,
+    )
     return 0
 
 
@@ -183,14 +189,9 @@ def arena_sentences(
     *,
     drives: Drawn | None = None,
     catalog: Flag = False,
-    foreign: Flag = False,
-    specimens: Path | None = None,
     runs: Path | None = None,
-    seed: Seed = 1,
-    jobs: Jobs = 2,
     write: Path | None = None,
-    replace: Replace = False,
-    json: Json = False,
+    options: ContestFlags = _CONTEST,
 ) -> int:
     """Hold every sentence that is said of random simulated drives against what is true of them.
 
@@ -202,34 +203,22 @@ def arena_sentences(
         How many drives are drawn: 200 by default, 63 with --foreign; kinds take turns.
     catalog
         All drives of the catalog instead.
-    foreign
-        Drives of other people's design instead: C programs, which are compiled with cc.
-    specimens
-        Folder of the sources of these programs: tests/specimens of the clone by default.
     runs
         The run folders in this folder instead, of whatever target: what their recordings tell.
     write
         Folder to write sentences-arena.md to, or sentences-catalog.md, or sentences-foreign.md.
     """
-    from fourcorners.cli.output import tell
     from fourcorners.errors import EXIT_FAILED
     from fourcorners_validation.arena import studies
 
-    show = partial(_show_contest, "arena-sentences", json)
-    with _shown_if_unwritten(show):
-        study = studies.arena_sentences(
-            drives=drives,
-            catalog=catalog,
-            foreign=foreign,
-            specimens=specimens,
-            runs=runs,
-            seed=seed,
-            jobs=jobs,
-            write=write,
-            replace=replace,
-            tell=tell,
-        )
-    show(study)
+    study = options.hold(
+        "arena-sentences",
+        studies.arena_sentences,
+        drives=drives,
+        catalog=catalog,
+        runs=runs,
+        write=write,
+    )
     return EXIT_FAILED if study.false else 0
 
 

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from fourcorners.cli.options import Json, Repeated, examples
+from fourcorners.cli.output import shown
 from fourcorners.cli.root import app
 from fourcorners.cli.traces import ReplaceTrace, To
 
@@ -39,7 +40,6 @@ def capture(
     out
         The new trace, on another device.
     """
-    from fourcorners.cli.output import print_document
     from fourcorners.cli.show.traces import show_capture
     from fourcorners.trace import capturing
     from fourcorners.units import parse_seconds
@@ -47,11 +47,7 @@ def capture(
     # "10m" is what sleep, timeout and perf take; a drive file has no such letter.
     length_s = parse_seconds(re.sub(r"(?<=\d)\s*m$", " min", seconds))
     done = capturing.capture(device, out, seconds=length_s, to=to, replace=replace)
-    if json:
-        print_document("capture", done)
-    else:
-        show_capture(done)
-    return 0
+    return shown(json, "capture", done, show_capture)
 
 
 @app.command(
@@ -85,13 +81,8 @@ def clusters(
     ios
         I/Os of each measurement.
     """
-    from fourcorners.cli.output import print_document
     from fourcorners.cli.show.clusters import show_clusters
     from fourcorners.trace import cluster_study
 
     study = cluster_study.clusters(tree, on=on, size=size, seeds=seeds, ios=ios)
-    if json:
-        print_document("clusters", study)
-    else:
-        show_clusters(study)
-    return 0
+    return shown(json, "clusters", study, show_clusters)

@@ -1,15 +1,18 @@
 """``trace``: what is in recorded traces of block I/O, and files made of them."""
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
 from fourcorners.cli.options import Flag, Json, Repeated, Replace, Size, examples
+from fourcorners.cli.output import shown
 from fourcorners.cli.root import app
 
 if TYPE_CHECKING:
-    from fourcorners.trace.changing import WrittenTrace
+    from fourcorners.trace.changing import TraceOptions, WrittenTrace
 
 trace = App(name="trace", help="Recorded traces of block I/O: what is in them, and other files.")
 app.command(trace)
@@ -31,9 +34,36 @@ To = Annotated[
 ReplaceTrace = Annotated[
     Flag, Parameter(name="--replace", help="Replace a file that is there already.")
 ]
+Trace = Annotated[Path, Parameter(help="The trace.")]
+NewFile = Annotated[Path, Parameter(help="The new file.")]
 _PAGE = Size(4096)
 _CACHE = Size(64 << 20)
 _JOURNAL = Size(128 << 20)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class NewTrace:
+    """Options of everything that makes a trace of others: those of
+    :class:`fourcorners.trace.changing.TraceOptions`, and how to show what was made."""
+
+    format: Format = None
+    to: To = None
+    replace: ReplaceTrace = False
+    json: Json = False
+
+    def given(self) -> "TraceOptions":
+        """The options for the package's calls."""
+        return {"format": self.format, "to": self.to, "replace": self.replace}
+
+    def show(self, written: "WrittenTrace") -> int:
+        """Says what was written, and returns the exit code."""
+        from fourcorners.cli.show.traces import show_written
+
+        return shown(self.json, "trace-written", written, show_written)
+
+
+_NEW_TRACE = NewTrace()
 
 
 @trace.command(
@@ -59,16 +89,11 @@ def trace_info(
     html
         File for a page of it, with plots.
     """
-    from fourcorners.cli.output import print_document
     from fourcorners.cli.show.traces import show_information
     from fourcorners.trace import information
 
     found = information.trace_info(*files, format=format, html=html, replace=replace)
-    if json:
-        print_document("trace-info", found)
-    else:
-        show_information(found)
-    return 0
+    return shown(json, "trace-info", found, show_information)
 
 
 @trace.command(
@@ -84,11 +109,8 @@ def trace_convert(
     out: Path,
     /,
     *,
-    format: Format = None,
-    to: To = None,
     anonymise: Flag = False,
-    replace: ReplaceTrace = False,
-    json: Json = False,
+    new: NewTrace = _NEW_TRACE,
 ) -> int:
     """Write a trace as another file, in the order of time.
 
@@ -104,10 +126,7 @@ def trace_convert(
     """
     from fourcorners.trace import changing
 
-    written = changing.trace_convert(
-        file, out, format=format, to=to, anonymise=anonymise, replace=replace
-    )
-    return _show(json, written)
+    return new.show(changing.trace_convert(file, out, anonymise=anonymise, **new.given()))
 
 
 @trace.command(
@@ -118,24 +137,19 @@ def trace_convert(
     ),
 )
 def trace_cut(
-    file: Path,
+    file: Trace,
     out: Path,
     /,
     *,
     from_s: float = 0.0,
     to_s: float | None = None,
     volume: Repeated = (),
-    format: Format = None,
-    to: To = None,
-    replace: ReplaceTrace = False,
-    json: Json = False,
+    new: NewTrace = _NEW_TRACE,
 ) -> int:
     """Write a part of a trace: some of its time, or some of its volumes.
 
     Parameters
     ----------
-    file
-        The trace.
     out
         The new file, whose times count from --from-s.
     from_s
@@ -147,10 +161,9 @@ def trace_cut(
     """
     from fourcorners.trace import changing
 
-    written = changing.trace_cut(
-        file, out, from_s=from_s, to_s=to_s, volume=volume, format=format, to=to, replace=replace
+    return new.show(
+        changing.trace_cut(file, out, from_s=from_s, to_s=to_s, volume=volume, **new.given())
     )
-    return _show(json, written)
 
 
 @trace.command(
@@ -160,27 +173,21 @@ def trace_cut(
     ),
 )
 def trace_merge(
-    out: Path,
+    out: NewFile,
     /,
     *files: Path,
-    format: Format = None,
-    to: To = None,
-    replace: ReplaceTrace = False,
-    json: Json = False,
+    new: NewTrace = _NEW_TRACE,
 ) -> int:
     """Write several traces as one: by their dates where all have one, else from their zeros.
 
     Parameters
     ----------
-    out
-        The new file.
     files
         The traces. Volumes of the same name become one.
     """
     from fourcorners.trace import changing
 
-    written = changing.trace_merge(out, *files, format=format, to=to, replace=replace)
-    return _show(json, written)
+    return new.show(changing.trace_merge(out, *files, **new.given()))
 
 
 @trace.command(
@@ -190,31 +197,23 @@ def trace_merge(
     ),
 )
 def trace_scale(
-    file: Path,
-    out: Path,
+    file: Trace,
+    out: NewFile,
     /,
     *,
     factor: float,
-    format: Format = None,
-    to: To = None,
-    replace: ReplaceTrace = False,
-    json: Json = False,
+    new: NewTrace = _NEW_TRACE,
 ) -> int:
     """Write a trace with other times between its I/Os.
 
     Parameters
     ----------
-    file
-        The trace.
-    out
-        The new file.
     factor
         What times are multiplied with: 0.5 makes it twice as fast.
     """
     from fourcorners.trace import changing
 
-    written = changing.trace_scale(file, out, factor=factor, format=format, to=to, replace=replace)
-    return _show(json, written)
+    return new.show(changing.trace_scale(file, out, factor=factor, **new.given()))
 
 
 @trace.command(
@@ -225,25 +224,18 @@ def trace_scale(
     ),
 )
 def trace_fold(
-    file: Path,
-    out: Path,
+    file: Trace,
+    out: NewFile,
     /,
     *,
     span: Size,
     spread: Flag = False,
-    format: Format = None,
-    to: To = None,
-    replace: ReplaceTrace = False,
-    json: Json = False,
+    new: NewTrace = _NEW_TRACE,
 ) -> int:
     """Write a trace for a drive of another size: all volumes one behind the other, on one.
 
     Parameters
     ----------
-    file
-        The trace.
-    out
-        The new file.
     span
         The size that all addresses lie in afterwards, such as 64GB.
     spread
@@ -252,10 +244,7 @@ def trace_fold(
     """
     from fourcorners.trace import changing
 
-    written = changing.trace_fold(
-        file, out, span=span, spread=spread, format=format, to=to, replace=replace
-    )
-    return _show(json, written)
+    return new.show(changing.trace_fold(file, out, span=span, spread=spread, **new.given()))
 
 
 @trace.command(
@@ -268,8 +257,8 @@ def trace_fold(
     ),
 )
 def trace_layout(
-    file: Path,
-    out: Path,
+    file: Trace,
+    out: NewFile,
     /,
     *,
     cluster: Size = _PAGE,
@@ -281,19 +270,12 @@ def trace_layout(
     metadata_blocks: int = 3,
     log_spare: float = 0.1,
     without_journal_at: str | None = None,
-    format: Format = None,
-    to: To = None,
-    replace: ReplaceTrace = False,
-    json: Json = False,
+    new: NewTrace = _NEW_TRACE,
 ) -> int:
     """Write a trace as a file system with other clusters, a journal or a log would issue it.
 
     Parameters
     ----------
-    file
-        The trace.
-    out
-        The new file.
     cluster
         What is read and written whole: a power of two of 512B to 2MiB.
     shift
@@ -327,11 +309,9 @@ def trace_layout(
         metadata_blocks=metadata_blocks,
         log_spare=log_spare,
         without_journal_at=without_journal_at,
-        format=format,
-        to=to,
-        replace=replace,
+        **new.given(),
     )
-    return _show(json, written)
+    return new.show(written)
 
 
 @trace.command(
@@ -342,7 +322,7 @@ def trace_layout(
     ),
 )
 def trace_fit(
-    file: Path,
+    file: Trace,
     /,
     *,
     out: Annotated[Path | None, Parameter(name=("--out", "-o"))] = None,
@@ -356,8 +336,6 @@ def trace_fit(
 
     Parameters
     ----------
-    file
-        The trace.
     out
         File for the workload, a suite that "run" takes. It is printed unless given.
     on
@@ -365,24 +343,8 @@ def trace_fit(
     name
         Of the test in it; by the trace's name unless given.
     """
-    from fourcorners.cli.output import print_document
     from fourcorners.cli.show.traces import show_fit
     from fourcorners.running import fitting
 
     fit = fitting.trace_fit(file, out, on=on, name=name, format=format, replace=replace)
-    if json:
-        print_document("trace-fit", fit)
-    else:
-        show_fit(fit, out)
-    return 0
-
-
-def _show(json: bool, written: "WrittenTrace") -> int:
-    from fourcorners.cli.output import print_document
-    from fourcorners.cli.show.traces import show_written
-
-    if json:
-        print_document("trace-written", written)
-    else:
-        show_written(written)
-    return 0
+    return shown(json, "trace-fit", fit, partial(show_fit, out=out))

@@ -8,7 +8,7 @@ import math
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from fourcorners import _core
 from fourcorners.documents import Part, part
@@ -30,6 +30,19 @@ _WRITTEN = {
 """Formats by how the name of a new file ends."""
 
 
+class TraceOptions(TypedDict, total=False):
+    """Options of all that makes a trace of others.
+
+    ``format`` is what they are said to be: they are refused where their content says otherwise.
+    ``to`` is parquet, csv, fio-iolog, oracle-general or blktrace, by the end of the new file's name
+    unless given. ``replace`` permits to replace a file that is there.
+    """
+
+    format: str | None
+    to: str | None
+    replace: bool
+
+
 class WrittenTrace(Part):
     """A trace that was written."""
 
@@ -45,10 +58,8 @@ def trace_convert(
     file: Path | str,
     out: Path | str,
     *,
-    format: str | None = None,
-    to: str | None = None,
     anonymise: bool = False,
-    replace: bool = False,
+    **options: Unpack[TraceOptions],
 ) -> WrittenTrace:
     """Writes a trace as another file, in the order of time.
 
@@ -56,16 +67,13 @@ def trace_convert(
         file: the trace, of any format that is read; its content tells which. A run's table of
             single I/Os (``runs/A/ios/ID.parquet``) is one as well.
         out: the new file.
-        format: what the trace is said to be; refused where its content says otherwise.
-        to: parquet, csv, fio-iolog, oracle-general or blktrace; by the end of the name of ``out``
-            unless given.
         anonymise: leaves out names of files and volumes, numbers of processes and the date.
-        replace: permits to replace a file that is there.
+        options: see :class:`TraceOptions`.
 
     Raises :class:`UserError` for what is no trace, and what cannot be written.
     """
     step: dict[str, Any] | None = {"anonymise": {}} if anonymise else None
-    return transformed([file], out, step, format=format, to=to, replace=replace)
+    return transformed([file], out, step, **options)
 
 
 def trace_cut(
@@ -75,9 +83,7 @@ def trace_cut(
     from_s: float = 0.0,
     to_s: float | None = None,
     volume: Sequence[str] = (),
-    format: str | None = None,
-    to: str | None = None,
-    replace: bool = False,
+    **options: Unpack[TraceOptions],
 ) -> WrittenTrace:
     """Writes a part of a trace: some of its time, or some of its volumes.
 
@@ -87,9 +93,7 @@ def trace_cut(
         from_s: the first second that is kept, on the clock of the trace.
         to_s: the first second that is no longer kept.
         volume: names of the volumes that are kept; all of them unless given.
-        format: as for :func:`trace_convert`.
-        to: as for :func:`trace_convert`.
-        replace: as for :func:`trace_convert`.
+        options: see :class:`TraceOptions`.
 
     Raises :class:`UserError` as well for times that are none, and volumes that are not there.
     """
@@ -97,31 +101,27 @@ def trace_cut(
     if to_ns is not None and to_ns <= from_ns:
         raise UserError(f"nothing lies between {from_s:g} s and {to_s:g} s: give a later end")
     step = {"cut": {"from_ns": from_ns, "to_ns": to_ns, "volumes": list(volume)}}
-    return transformed([file], out, step, format=format, to=to, replace=replace)
+    return transformed([file], out, step, **options)
 
 
 def trace_merge(
     out: Path | str,
     /,
     *files: Path | str,
-    format: str | None = None,
-    to: str | None = None,
-    replace: bool = False,
+    **options: Unpack[TraceOptions],
 ) -> WrittenTrace:
     """Writes several traces as one: by their dates where all have one, else from their zeros.
 
     Args:
         out: the new file.
         files: the traces. Volumes of the same name become one.
-        format: as for :func:`trace_convert`, of each of them.
-        to: as for :func:`trace_convert`.
-        replace: as for :func:`trace_convert`.
+        options: see :class:`TraceOptions`.
 
     Raises :class:`UserError` as :func:`trace_convert`.
     """
     if len(files) < 2:
         raise UserError("merging takes two traces or more: name them behind the new file")
-    return transformed(files, out, None, format=format, to=to, replace=replace)
+    return transformed(files, out, None, **options)
 
 
 def trace_scale(
@@ -129,9 +129,7 @@ def trace_scale(
     out: Path | str,
     *,
     factor: float,
-    format: str | None = None,
-    to: str | None = None,
-    replace: bool = False,
+    **options: Unpack[TraceOptions],
 ) -> WrittenTrace:
     """Writes a trace with other times between its I/Os.
 
@@ -139,16 +137,14 @@ def trace_scale(
         file: the trace.
         out: the new file.
         factor: what times are multiplied with: 0.5 makes it twice as fast.
-        format: as for :func:`trace_convert`.
-        to: as for :func:`trace_convert`.
-        replace: as for :func:`trace_convert`.
+        options: see :class:`TraceOptions`.
 
     Raises :class:`UserError` as well for a factor that is not above zero.
     """
     if not (factor > 0 and math.isfinite(factor)):
         raise UserError(f"times cannot be {factor:g} times what they are: give a factor above 0")
     step = {"scale": {"factor": factor}}
-    return transformed([file], out, step, format=format, to=to, replace=replace)
+    return transformed([file], out, step, **options)
 
 
 def trace_fold(
@@ -157,9 +153,7 @@ def trace_fold(
     *,
     span: int | str,
     spread: bool = False,
-    format: str | None = None,
-    to: str | None = None,
-    replace: bool = False,
+    **options: Unpack[TraceOptions],
 ) -> WrittenTrace:
     """Writes a trace for a drive of another size: all volumes one behind the other, on one.
 
@@ -169,9 +163,7 @@ def trace_fold(
         span: the size that all addresses lie in afterwards, in bytes or such as "64GiB".
         spread: stretches or shrinks all distances in proportion. Without it addresses begin again
             at the start of the span, which keeps what lies together, together.
-        format: as for :func:`trace_convert`.
-        to: as for :func:`trace_convert`.
-        replace: as for :func:`trace_convert`.
+        options: see :class:`TraceOptions`.
 
     Raises :class:`UserError` as well where an I/O is longer than the span.
     """
@@ -179,7 +171,7 @@ def trace_fold(
     if span_bytes < 4096:
         raise UserError(f"a span of {span_bytes} bytes is too small: give 4 KiB or more")
     step = {"fold": {"span_bytes": span_bytes, "spread": spread}}
-    return transformed([file], out, step, format=format, to=to, replace=replace)
+    return transformed([file], out, step, **options)
 
 
 def _ns(seconds: float, what: str) -> int:
@@ -228,17 +220,15 @@ def transformed(
     files: Sequence[Path | str],
     out: Path | str,
     step: dict[str, Any] | None,
-    *,
-    format: str | None,
-    to: str | None,
-    replace: bool,
+    **options: Unpack[TraceOptions],
 ) -> WrittenTrace:
     """Writes traces as one other file, through a step as the core reads it."""
     paths = [Path(file) for file in files]
     for path in paths:
         check_regular(path, "the trace")
     target = Path(out)
-    chosen = written_format(target, to)
+    chosen = written_format(target, options.get("to"))
+    replace = options.get("replace", False)
     # What is in such a file is no longer known to be ours.
     with (
         _readable(paths) as paths,
@@ -250,7 +240,7 @@ def transformed(
                 str(temporary),
                 to=chosen,
                 step_json=None if step is None else json.dumps(step),
-                format=format,
+                format=options.get("format"),
             )
         except ValueError as error:
             raise UserError(str(error)) from error

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from fourcorners.errors import UserError
-from fourcorners.trace.changing import WrittenTrace, transformed
+from fourcorners.trace.changing import TraceOptions, WrittenTrace, transformed
 from fourcorners.units import parse_bytes
 
 JournalMode = Literal["none", "ordered", "data"]
@@ -34,9 +34,7 @@ def trace_layout(
     metadata_blocks: int = _METADATA_BLOCKS,
     log_spare: float = _LOG_SPARE_SHARE,
     without_journal_at: str | None = None,
-    format: str | None = None,
-    to: str | None = None,
-    replace: bool = False,
+    **options: Unpack[TraceOptions],
 ) -> WrittenTrace:
     """Writes a trace as a file system with other clusters, a journal or a log would issue it.
 
@@ -55,9 +53,7 @@ def trace_layout(
         metadata_blocks: blocks of metadata that a transaction changes for each group of blocks.
         log_spare: space of the log beyond what the trace uses.
         without_journal_at: "START:LENGTH" of a journal that the trace has, to leave it out.
-        format: as for :func:`fourcorners.trace_convert`.
-        to: as for :func:`fourcorners.trace_convert`.
-        replace: as for :func:`fourcorners.trace_convert`.
+        options: see :class:`fourcorners.trace.changing.TraceOptions`.
 
     Raises :class:`UserError` as well for a layout that contradicts itself, and for a trace of
     several volumes.
@@ -78,7 +74,7 @@ def trace_layout(
             "log_spare_share": log_spare if log_structured else None,
         }
     }
-    return transformed([file], out, step, format=format, to=to, replace=replace)
+    return transformed([file], out, step, **options)
 
 
 def _bytes(size: int | str) -> int:
