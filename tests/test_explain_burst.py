@@ -179,20 +179,24 @@ def test_the_first_of_two_bends_is_the_cache_where_the_drive_folds_later_on() ->
 
 def _filled(*pieces: tuple[float, float]) -> FakeRun:
     """A run that only filled its drive: such amounts at such rates."""
-    curve, run = _curve(*pieces), FakeRun(capacity_bytes=2 * 2**30)
+    run = FakeRun(capacity_bytes=2 * 2**30)
+    _add_burst(run, "probe-overwrite/fill", _curve(*pieces), "fill")
+    return run
+
+
+def _add_burst(run: FakeRun, recording: str, curve: Curve, stage: str) -> None:
     at_ns = np.rint(curve.seconds * 1e9).astype(np.int64)
     count = np.full(len(at_ns), 16)
     block = round(curve.count_bytes[-1] / count.sum())
     run.add(
-        "probe-overwrite/fill",
+        recording,
         "write",
         iops=count.sum() / float(curve.seconds[-1]),
         elapsed_s=float(curve.seconds[-1]),
         block_bytes=block,
-        stage="fill",
+        stage=stage,
     )
-    run.histograms["probe-overwrite/fill", "write"] = (at_ns, at_ns, count)
-    return run
+    run.histograms[recording, "write"] = (at_ns, at_ns, count)
 
 
 @pytest.mark.parametrize("through", [True, False])
@@ -209,6 +213,29 @@ def test_a_map_that_is_full_of_changes_slows_a_drive_without_a_buffer_like_a_cac
         assert (found.value, rate.value) == (None, None)
     else:
         assert found.value == pytest.approx(256 * MIB, rel=0.02)
+
+
+@pytest.mark.parametrize(("read_s", "there"), [(0.1e-3, True), (0.6e-3, False)])
+def test_credits_of_a_volume_end_like_a_cache(read_s: float, there: bool) -> None:
+    """Behind a network no read shows that there is flash at all."""
+    run = _filled((256 * MIB, 230e6), (1792 * MIB, 110e6))
+    run.add("probe-seeks/near", "read", iops=1 / read_s, latency_mean_s=read_s)
+    view = view_of(run, link_ceiling=550e6, volatile_write_cache=1.0, power_loss_protection=0.0)
+    found, rate = slc_cache.size(view), slc_cache.direct_rate(view)
+    assert rate is not None
+    assert [answer.value is not None for answer in (found, rate)] == [there, there]
+    assert there or found.said.code == rate.said.code == "slc_cache_bytes.far"
+
+
+def test_a_pause_does_not_show_that_faster_cells_were_full() -> None:
+    """Credits, heat and debts of compaction end in a pause as well."""
+    run = FakeRun(capacity_bytes=2 * 2**30)
+    for stage in ("long", "rested"):
+        curve = _curve((256 * MIB, 230e6), (1792 * MIB, 110e6))
+        _add_burst(run, f"probe-burst/{stage}", curve, stage)
+    found = slc_cache.size(view_of(run, link_ceiling=550e6, write_buffer_bytes=0.0))
+    assert found.value == pytest.approx(256 * MIB, rel=0.02)
+    assert not found.checks
 
 
 @pytest.mark.parametrize("between", [30e6, 120e6])

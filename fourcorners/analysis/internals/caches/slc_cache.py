@@ -24,7 +24,7 @@ from fourcorners.analysis.internals.caches.slowdown import (
     Bend,
     find_bends,
 )
-from fourcorners.analysis.internals.view import View, ids, pick
+from fourcorners.analysis.internals.view import View, ids, latency_floor_s, pick
 from fourcorners.analysis.source import Measured, capacity_bytes
 from fourcorners.sentences import say
 
@@ -286,12 +286,13 @@ def size(view: View) -> Answer:
     if search.found is not None:
         if other := _other_cause(view, search.found):
             return other
-        found, recovery = search.found, view.once(_recovery)
+        found = search.found
         value, low, high = found.sizes
         said = say("measured", fast=found.bend.fast_rate, slow=found.bend.slow_rate)
         evidence = ids([found.burst])
-        answer = known(value, said, bounds=(low, high), detail=_detail(found), evidence=evidence)
-        return _tested(answer, recovery)
+        # A pause that gives back the fast writes does not show faster cells: it cools a drive, lets
+        # it catch up on compaction, and renews the credits of a volume as well.
+        return known(value, said, bounds=(low, high), detail=_detail(found), evidence=evidence)
     if search.once_only is not None:
         said = say("not_in_all", size=search.once_only.sizes[0])
         return unknown(said, evidence=ids(view.once(bursts)))
@@ -341,7 +342,12 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
     A pause gives back a cache, which shows where it ended in the burst that is repeated after one.
     A drive without a write buffer also becomes slower where its map in memory is full of changes,
     as each further write has to put one of them on the flash; it does not become faster in a pause.
+    A volume behind a host or a network has credits, which a pause renews.
     """
+    floor_s = view.once(latency_floor_s)
+    if floor_s is not None:
+        said = say("slc_cache_bytes.far", size=found.sizes[0], floor=floor_s)
+        return unknown(said, evidence=ids([found.burst]))
     recovery = view.once(_recovery)
     if recovery is not None and recovery.is_none:
         said = say("slc_cache_bytes.once_only", size=found.sizes[0])
@@ -352,13 +358,6 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
     return None
 
 
-def _tested(answer: Answer, recovery: _Recovered | None) -> Answer:
-    """The answer; what comes back in a pause was a cache, and no rate limit."""
-    if recovery is None:
-        return answer
-    return answer.checked(Assumption.FASTER_CELLS, True, recovery.evidence)
-
-
 def direct_rate(view: View) -> Answer | None:
     """Finds the rate at which the drive accepts writes when its cache is full; ``None`` where there
     is no cache."""
@@ -367,12 +366,10 @@ def direct_rate(view: View) -> Answer | None:
         return None
     if other := _other_cause(view, found):
         return other
-    recovery = view.once(_recovery)
     rate = found.bend.slow_rate
     bounds = (rate * (1 - _MARGIN), rate * (1 + _MARGIN))
     evidence = ids([found.burst])
-    answer = known(rate, say("measured"), bounds=bounds, detail=_detail(found), evidence=evidence)
-    return _tested(answer, recovery)
+    return known(rate, say("measured"), bounds=bounds, detail=_detail(found), evidence=evidence)
 
 
 def recovered_share(view: View) -> Answer | None:
@@ -380,13 +377,12 @@ def recovered_share(view: View) -> Answer | None:
     pause, or the pause shows that there is no cache."""
     found = view.once(_search).found
     recovery = view.once(_recovery)
-    if found is None or recovery is None or recovery.is_none:
+    if found is None or recovery is None or recovery.is_none or _other_cause(view, found):
         return None
     detail = {"goodness": {"misfit": recovery.misfit}}
     share, said = recovery.share, say("measured", at_most=min(recovery.share, 1.0))
     evidence = recovery.evidence
-    answer = known(share, said, bounds=recovery.bounds, detail=detail, evidence=evidence)
-    return _tested(answer, recovery)
+    return known(share, said, bounds=recovery.bounds, detail=detail, evidence=evidence)
 
 
 @dataclass(frozen=True)
