@@ -1,23 +1,32 @@
-"""Runs the command line as a user does, in a process of its own."""
+"""Runs the command line as a user does."""
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
+
+from fourcorners.cli import main
 
 COMMAND = [sys.executable, "-m", "fourcorners"]
+"""In a process of its own, for what depends on one: signals, terminals, streams that are lost."""
 
 
 def fourcorners(
     *arguments: str | Path, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """The finished process; tests run it in an empty folder, so nothing is left in the project."""
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "100"},
-        check=False,
-    )
+    """What the command returned and printed; tests run it in an empty folder, so nothing is left in
+    the project. It is called in this process, as one of its own takes seconds to start."""
+    words = [str(argument) for argument in arguments]
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(cwd or Path.cwd()),
+        mock.patch.dict(os.environ, COLUMNS="100"),
+        mock.patch.object(sys, "argv", ["fourcorners", *words]),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        code = main(words)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
