@@ -1,0 +1,77 @@
+"""A drive that has to write its map back from some point on: no buffer, and no superblock."""
+
+import numpy as np
+import pytest
+from analysis_fixture import FakeRun
+from explain_fixture import MIB, view_of
+
+from fourcorners.analysis.internals.caches import write_buffer
+from fourcorners.analysis.internals.caches.burst_curve import Curve
+from fourcorners.analysis.internals.collection import superblock
+from fourcorners.analysis.internals.collection.superblock import Waits
+
+LINK = 270e6
+
+
+@pytest.mark.parametrize(
+    ("fast", "first_s", "held"),
+    [
+        # Dies of 85 MB/s, until each write has to write a map page back as well.
+        (85e6, 1.06e-3, False),
+        # Dies half as fast as the link: a first write takes as long as a program.
+        (0.55 * LINK, 1.06e-3, False),
+        (LINK, 0.3e-3, True),
+        (0.85 * LINK, 0.3e-3, True),
+    ],
+)
+def test_a_burst_that_begins_at_the_pace_of_the_flash_fills_no_buffer(
+    monkeypatch: pytest.MonkeyPatch, fast: float, first_s: float, held: bool
+) -> None:
+    count = np.arange(1, 4097, dtype=np.float64) * 2**16
+    seconds = np.maximum(count / fast, (count - 112 * MIB) / 10e6) + first_s - 2**16 / fast
+    run = FakeRun()
+    run.add("probe-burst/long", "write", iops=1e3, elapsed_s=16.4, block_bytes=2**16, stage="long")
+    run.add(
+        "probe-depth/large",
+        "read",
+        iops=LINK / 2**20,
+        block_bytes=2**20,
+        elapsed_s=1.0,
+        of="cached",
+    )
+    monkeypatch.setattr(write_buffer, "completion_curve", lambda *_: Curve(seconds, count))
+    for finding in (write_buffer.size, write_buffer.drain_rate):
+        answer = finding(view_of(run))
+        if held:
+            assert answer.value is not None
+        else:
+            assert answer.value is None
+            assert answer.said.code == "write_buffer_bytes.at_flash"
+
+
+def _map_pages(apart: bool) -> Waits:
+    """Reads of eight places on four dies, each of which takes the map pages of a quarter of 16 MB,
+    eight blocks of them; or one erasure of as long a time."""
+    chance = np.random.default_rng(5)
+    at_bytes = np.sort(chance.uniform(0, 330e6, 15_000))
+    place = np.arange(len(at_bytes)) % 8
+    turns = (at_bytes / 16e6 + place / 4) % 1
+    met = turns < (0.2 if apart else 0.025)
+    if apart:
+        met &= (40 * turns) % 1 < 0.2
+    return Waits(place, at_bytes, chance.uniform(1e-4, 6e-4, len(met)) + 16e-3 * met, 7e6)
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_blocks_of_the_map_in_turn_are_no_superblock(
+    monkeypatch: pytest.MonkeyPatch, apart: bool
+) -> None:
+    run = FakeRun()
+    run.add("probe-overwrite/beside", "read", iops=1e3, elapsed_s=45.0, stage="beside")
+    monkeypatch.setattr(superblock, "waits", lambda _: _map_pages(apart))
+    answer = superblock.superblock(view_of(run))
+    if apart:
+        assert answer.value is None
+        assert answer.said.code == "several"
+    else:
+        assert answer.value == pytest.approx(16e6, rel=0.01)
