@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -426,3 +427,72 @@ def test_the_hosts_disk_has_the_data_before_a_flush_is_acknowledged(tmp_path: Pa
         assert _dirty_pages(data) == (None if dirty is None else 0)
     with pytest.raises(fc.UserError, match="--data FILE"), serving(tmp_path, sync_data=True):
         pass
+
+
+_WRITES = """
+import os, sys
+log = open(sys.argv[2], "w")
+drive = os.open(sys.argv[1], os.O_RDWR)
+for block in range(1, 21):
+    os.pwrite(drive, bytes([block]) * 4096, block * 4096)
+    os.fsync(drive)
+    print(block, file=log, flush=True)
+"""
+_READS = """
+import os, sys
+drive = os.open(sys.argv[1], os.O_RDWR)
+for block in map(int, open(sys.argv[2])):
+    if os.pread(drive, 4096, block * 4096) != bytes([block]) * 4096:
+        sys.exit(f"block {block} is gone")
+"""
+
+
+def test_a_crash_test_gives_programs_a_file(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    commands = []
+    for name, text_ in {"load.py": _WRITES, "check.py": _READS}.items():
+        (tmp_path / name).write_text(text_)
+        commands.append(f"{sys.executable} {tmp_path / name} {{file}} {log}")
+    load, check = commands
+    honest = fc.crash_test(VECTOR, workload=load, check=check, cuts=1)
+    assert (honest.writes, len(honest.failed)) == (20, 0)
+    lies = {"write_buffer.ignores_flush": True}
+    lying = fc.crash_test(VECTOR, workload=load, check=check, at_write=15, settings=lies)
+    assert ["is gone" in cut.output for cut in lying.failed] == [True]
+
+
+@needs_root
+def test_a_crash_test_gives_programs_a_block_device(tmp_path: Path) -> None:
+    place, log = tmp_path / "mounted", tmp_path / "log"
+    place.mkdir()
+    script = tmp_path / "load.sh"
+    # The file system stays mounted, and the drive ends below it.
+    script.write_text(
+        f"set -e; true > {log}; mkfs.ext4 -q $1 16M; mount $1 {place}\n"
+        f"for n in 1 2 3; do echo $n > {place}/$n; sync {place}/$n; echo $n >> {log}; done"
+    )
+    check = tmp_path / "check.sh"
+    check.write_text(
+        f"test -s {log} || exit 0; mount $1 {place}\n"
+        f"for n in $(cat {log}); do test -s {place}/$n || exit 4; done"
+    )
+    workload, checked = (f"sh {name} {{device}}" for name in (script, check))
+    tested = fc.crash_test(VECTOR, workload=workload, check=checked, cuts=2)
+    assert tested.writes > 3
+    assert not tested.failed
+    assert not place.is_mount()
+    # Somebody who stays in the file system until the other end of a pipe is opened.
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    busy = tmp_path / "busy.sh"
+    busy.write_text(
+        f"mkfs.ext4 -q $1 16M; mount $1 {place}; cd {place}; cat {pipe} > /dev/null 2>&1 &"
+    )
+    with pytest.raises(fc.UserError, match="left the drive in use"):
+        fc.crash_test(VECTOR, workload=f"sh {busy} {{device}}", check="true")
+    pipe.write_text("")
+    for _ in range(100):
+        if subprocess.run(["umount", place], check=False, capture_output=True).returncode == 0:
+            break
+        time.sleep(0.1)
+    assert not place.is_mount()

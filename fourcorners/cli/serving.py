@@ -218,6 +218,7 @@ def top(
 @app.command(
     help_epilogue=examples(
         "crash-test --serve sim:ocz-vector-256gb --workload './load {uri}' --check './check {uri}'",
+        "crash-test --serve sim:wd6400aaks --workload './load {device}' --check 'fsck -fn {device}'",
     ),
 )
 def crash_test(
@@ -240,8 +241,9 @@ def crash_test(
     serve
         The drive, as in "serve"; each cut begins with a new one.
     workload
-        The command that writes; {uri} in it is the drive's address. Power fails with one of its
-        writes, and the command is killed.
+        The command that writes. In it {uri} is the drive's NBD address, {file} its path as a file
+        (FUSE), and {device} its block device (loop, as root). Power fails with one of its writes,
+        and the command is killed.
     check
         The command that exits with 0 if everything is there that should be.
     cuts

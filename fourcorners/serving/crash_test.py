@@ -16,8 +16,9 @@ from fourcorners.catalog.settings import Setting
 from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.serving.served import Served, serve
 
-URI = "{uri}"
-"""In a command, the address of the drive."""
+URI, FILE, DEVICE = "{uri}", "{file}", "{device}"
+"""In a command, where the drive is: its NBD address, its file (FUSE), and its block device (a loop
+device on that file). It is served in the ways that the commands name."""
 
 _OUTPUT_MAX = 2000
 """Characters of a check's output that are kept: its last sentences."""
@@ -73,7 +74,9 @@ def crash_test(
 
     Each cut begins with a new drive. ``workload`` is started, power fails with the write that was
     drawn, the program is ended, the drive comes back, and ``check`` is started. Commands are split
-    into words as a shell would, and no shell is started; ``{uri}`` in them is the drive's address.
+    into words as a shell would, and no shell is started; in them ``{uri}`` is the drive's NBD
+    address, ``{file}`` its path as a file (FUSE), and ``{device}`` its block device, which needs
+    root. A file system on that device may stay mounted: it is unmounted after each command.
 
     Args:
         serve: the drive, as for :func:`fourcorners.serve`.
@@ -117,9 +120,10 @@ class _Trial:
     seed: int
 
     def count_writes(self) -> int:
-        with tempfile.TemporaryDirectory(prefix="fourcorners-") as name:
+        with _folder() as name:
             with self._serving(Path(name)) as served:
                 code, output = self._finish(self._start(self.workload, served))
+            _ended(served)
             assert served.session is not None
             operations = served.session.run.recordings
             writes = operations[0].operations.get("write") if operations else None
@@ -128,11 +132,13 @@ class _Trial:
                 f"the workload failed ({code}) without a loss of power: {output}", EXIT_FAILED
             )
         if writes is None:
-            raise UserError("the workload wrote nothing to the drive: give it {uri}")
+            raise UserError(
+                "the workload wrote nothing to the drive: give it {uri}, {file} or {device}"
+            )
         return writes.ios
 
     def cut(self, write: int) -> CrashCut:
-        with tempfile.TemporaryDirectory(prefix="fourcorners-") as name:
+        with _folder() as name:
             folder = Path(name)
             faults = folder / "faults.toml"
             faults.write_text(
@@ -144,20 +150,27 @@ class _Trial:
                 while not served.wait(0.02) and process.poll() is None:
                     if time.monotonic() > deadline:
                         break
-                # A program may still be told that its last writes failed.
-                served.stop()
+                # It is gone before file systems that it uses are unmounted.
                 _end(process)
+                served.stop()
+            _ended(served)
             assert served.session is not None
             happened = served.session.events["power_cuts"]
             lost = [(offset, length) for offset, length in happened[0]["lost"]] if happened else []
             with self._serving(folder) as served:
                 code, output = self._finish(self._start(self.check, served))
+            _ended(served)
         return CrashCut(write, lost, code, output)
 
     def _serving(self, folder: Path, faults: Path | None = None) -> Served:
+        commands = self.workload + self.check
+        loop = DEVICE in commands
+        fuse = loop or FILE in commands
         return serve(
             self.locator,
-            nbd=f"unix:{folder}/drive",
+            nbd=f"unix:{folder}/drive" if URI in commands or not fuse else None,
+            fuse=folder / "file" if fuse else None,
+            loop=loop,
             data=folder / "data",
             faults=faults,
             settings=self.settings,
@@ -168,7 +181,10 @@ class _Trial:
     def _start(
         self, command: str, served: Served, output: int = subprocess.PIPE
     ) -> "subprocess.Popen[str]":
-        words = [word.replace(URI, served.uri) for word in shlex.split(command)]
+        places = {URI: served.nbd, FILE: served.file, DEVICE: served.device}
+        words = shlex.split(command)
+        for name, place in places.items():
+            words = [word.replace(name, str(place)) for word in words]
         try:
             return subprocess.Popen(
                 words,
@@ -189,6 +205,19 @@ class _Trial:
         except subprocess.TimeoutExpired:
             return _end(process), f"it took longer than {self.time_limit_s:g} s"
         return process.returncode, output[-_OUTPUT_MAX:].strip()
+
+
+def _folder() -> "tempfile.TemporaryDirectory[str]":
+    # What the host still uses stays, and _ended says so.
+    return tempfile.TemporaryDirectory(prefix="fourcorners-", ignore_cleanup_errors=True)
+
+
+def _ended(served: Served) -> None:
+    """Refuses to go on where a command left something that uses the drive, which is away."""
+    if served.notes:
+        raise UserError(
+            f"a command left the drive in use: {'; '.join(served.notes)}", EXIT_FAILED
+        )
 
 
 def _end(process: "subprocess.Popen[str]") -> int:
