@@ -272,6 +272,8 @@ def test_variables_and_included_files_are_read(
         ("ioengine=net", "ioengine=net is refused"),
         ("ioengine=http\nhttp_host=x", "ioengine=http is refused"),
         ("readfua=1", "reads with FUA"),
+        ("rw=randtrim", "takes no time"),
+        ("rw=trimwrite", "read_iolog"),
         ("fdp=1", "which data belong together"),
         ("write_mode=zeroes", "are not issued"),
         ("iodeph=4", "did you mean iodepth?"),
@@ -358,6 +360,34 @@ def test_a_run_of_a_job_goes_on_from_its_folder_alone(tmp_path: Path) -> None:
     # A job file permits nothing: its file name is told, and goes nowhere.
     assert test.parameters["areas"].startswith("one file")
     assert run.manifest.target.locator == "sim:ocz-vertex-3-240gb"
+
+
+def test_the_job_with_exitall_ends_those_beside_it(tmp_path: Path) -> None:
+    # The first job ends after a start of 1 s and 4 s, and the others with it.
+    jobs = """
+        [a]
+        rw=randread
+        size=1m
+        time_based
+        runtime=4
+        startdelay=1
+        exitall
+        [b]
+        rw=write
+        size=8m
+        time_based
+        runtime=30
+        [c]
+        rw=read
+        size=8m
+        runtime=2
+        time_based
+        """
+    [measured] = _measured(tmp_path, jobs)
+    assert measured.workload.duration_s == 5
+    assert [stream.end_s for stream in measured.workload.streams] == [None, None, 2]
+    [alone] = _measured(tmp_path, jobs.replace("exitall", ""))
+    assert alone.workload.duration_s == pytest.approx(30)
 
 
 def test_durations_are_scaled_together(tmp_path: Path) -> None:

@@ -76,6 +76,15 @@ class FioJob(ToldOptions):
         return self.of("runtime", seconds, 0.0) or None
 
     @property
+    def ends_all(self) -> bool:
+        """Whether its end is that of the jobs that run with it: ``exitall``. Only a time is known
+        before."""
+        ends = self.of("exitall", switch, False)
+        if ends and self.runtime_s is None:
+            self.read_as.append("exitall of a job without a runtime does not end the others")
+        return ends and self.runtime_s is not None
+
+    @property
     def start_s(self) -> float:
         """How long it waits before it starts."""
         return self.of("startdelay", seconds, 0.0)

@@ -16,7 +16,7 @@ RUN = _names(
     rate rate_iops rate_process thinktime thinktime_blocks
     random_distribution percentage_random norandommap
     size filesize nrfiles io_size offset offset_increment number_ios loops
-    runtime time_based ramp_time startdelay stonewall wait_for
+    runtime time_based ramp_time startdelay stonewall wait_for exitall
     fsync fdatasync sync writefua buffer_compress_percentage dedupe_percentage
     refill_buffers scramble_buffers zero_buffers buffer_pattern
     zonemode zonesize zonerange zoneskip kb_base ioengine filename
@@ -126,7 +126,7 @@ PASSED_OVER = {
         "steadystate_duration steadystate_ramp_time steadystate_check_interval",
     ),
     **_each("as of sequential: parts of a run follow one another", "rw_sequencer"),
-    **_each("a job runs to its own end", "exitall exit_what"),
+    **_each("exitall ends the jobs that run together", "exit_what"),
     **_each("places are multiples of the smallest size", "offset_align"),
     **_each("a write compresses as a whole", "buffer_compress_chunk"),
     **_each(

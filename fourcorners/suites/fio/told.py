@@ -22,6 +22,7 @@ _DIRECTIONS = {
     **dict.fromkeys(("write", "randwrite"), 0.0),
     **dict.fromkeys(("rw", "readwrite", "randrw"), None),
 }
+_TRIMS = ("trim", "randtrim", "trimwrite", "randtrimwrite")
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,12 @@ class ToldOptions:
     def direction(self) -> str:
         """fio's ``rw``, without what follows a colon."""
         found = self.told.get("rw", "read").partition(":")[0]
+        if found in _TRIMS:
+            raise self.error(
+                f"rw={found} is refused: the TRIM of a simulated drive takes no time, so that its "
+                "rate says nothing; trims of a trace are issued (read_iolog), and --purge discard "
+                "frees a target before a run"
+            )
         if found not in _DIRECTIONS:
             raise self.error(
                 f"rw={found} is refused: use read, write, rw, randread, randwrite or randrw"

@@ -130,16 +130,17 @@ def _workload(group: Sequence[FioJob], areas: _Areas) -> dict[str, Any]:
     table: dict[str, Any] = {"name": ""}
     if ramp_s:
         table["ramp"] = _seconds(ramp_s)
-    whole_s = None
-    if None not in times:
-        whole_s = max(time for time in times if time is not None)
+    known = [time for time in times if time is not None]
+    ending = [time for job, time in zip(group, times, strict=True) if job.ends_all and time]
+    whole_s = min(ending, default=max(known) if len(known) == len(times) else None)
+    if whole_s is not None:
         table["duration"] = _seconds(whole_s)
     streams = []
     for job, time in zip(group, times, strict=True):
         own: dict[str, Any] = {}
         if job.start_s:
             own["start"] = _seconds(job.start_s)
-        if time is not None and time != whole_s:
+        if time is not None and (whole_s is None or time < whole_s):
             own["stop"] = _seconds(ramp_s + time)
         own |= {"job": _plain(job.section.name)} if len(group) > 1 else {}
         streams += [{**stream, **own} for stream in _placed(job, areas)]
