@@ -151,6 +151,7 @@ def test_runs_of_vdbench_are_workloads(tmp_path: Path) -> None:
         ("a.icf", "'ACCESS SPEC", "'SPEC", "no access specifications"),
         ("b.parm", "rdpct=70", "rdpct=700", "no percentage"),
         ("b.parm", "rdpct=70", "rhpct=70", "rhpct is refused"),
+        ("b.parm", "rdpct=70", "skew=70", "70 % of skew"),
         ("b.parm", "iorate=1000", "iorate=curve", "a curve is refused"),
         ("b.parm", "wd=wd1,iorate", "wd=none,iorate", "there is no workload none"),
         ("b.parm", "xfersize=128k", "xfersize=much", "is no size"),
@@ -169,3 +170,42 @@ def test_they_run_on_a_drive(tmp_path: Path) -> None:
     path.write_text(ICF.replace("\t0          1          30", "\t0 0 1").replace("\t10\n", "\t0\n"))
     run = fc.run(str(path), "sim:ocz-core-64gb", out=tmp_path / "runs", scale=0.05)
     assert [list(one.transfers) for one in run.recordings] == [["read", "write"], ["write"]]
+
+
+def test_workloads_of_vdbench_share_a_rate_by_their_skew(tmp_path: Path) -> None:
+    text = (
+        "compratio=4\nsd=sd1,lun=/dev/x,range=(10,30)\n"
+        "wd=a,sd=sd1,rdpct=100,skew=70\nwd=b,sd=sd1,rdpct=0,rhpct=0,range=(0,50)\n"
+        "rd=r,wd=*,iorate=1000,elapsed=5\nrd=alone,wd=a,iorate=max,skew=100\n"
+    )
+    together, alone = measurements(tmp_path, "skew.parm", text)
+    reads, writes = together.workload.streams
+    # 70 % of 1000 I/Os a second, and what is left; a fourth of what is written is stored.
+    assert (reads.arrival, writes.arrival) == ("poisson:700", "poisson:300")
+    assert (reads.content, writes.content) == ("incompressible", "compressible:25")
+    # The storage's range, but for a workload that has its own, and of each a share of the drive.
+    assert reads.span_bytes is not None
+    assert writes.span_bytes == pytest.approx(2.5 * reads.span_bytes, rel=1e-4)
+    assert (reads.offset_bytes > 0, writes.offset_bytes) == (True, 0)
+    assert alone.stream.arrival == "closed"
+    evenly = text.replace(",skew=70", "").replace("compratio", "dedupratio")
+    shared = measurements(tmp_path, "even.parm", evenly)[0].workload.streams
+    assert [one.arrival for one in shared] == ["poisson:500", "poisson:500"]
+    assert shared[1].content == "duplicated:75"
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("wd=w,skew=40\nwd=v,skew=60\nrd=r,wd=*", "skew without an iorate"),
+        ("wd=w,skew=40\nwd=v,skew=70\nrd=r,wd=*,iorate=9", "110 % of skew"),
+        ("wd=w,skew=100\nwd=v\nrd=r,wd=*,iorate=9", "no share of the rate"),
+        ("compratio=2\ndedupratio=2\nwd=w,rdpct=0\nrd=r,wd=w", "compresses or repeats"),
+        ("dedupratio=half\nwd=w,rdpct=0\nrd=r,wd=w", "give a ratio"),
+        ("sd=a,range=(0,50)\nsd=b,range=(50,100)\nwd=w\nrd=r,wd=w", "ranges of several sd="),
+    ],
+)
+def test_what_vdbench_would_share_otherwise_is_refused(
+    tmp_path: Path, line: str, word: str
+) -> None:
+    assert word in refused(tmp_path, "a.parm", f"{line}\n")

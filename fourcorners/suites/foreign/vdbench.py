@@ -26,15 +26,20 @@ _PASSED_OVER = _keys(
     """
     sd lun size openflags interval host hosts align offset hitarea data_errors messagescan report
     histogram debug monitor pause formatxfersize abort_failed_skew port dev lunsearch count
+    concatenate dedupunit
     """
 )
 """Where the I/Os go, which the target says here, and how results are printed."""
 _MEANT = _keys(
     """
     wd rd hd include xfersize rdpct seekpct range iorate elapsed warmup threads forxfersize forrdpct
-    forseekpct forthreads foriorate
+    forseekpct forthreads foriorate skew compratio dedupratio
     """
 )
+_OF_STORAGE = ("threads", "range")
+_OF_CONTENT = ("compratio", "dedupratio")
+# Hits of a cache, of which none are asked for.
+_HARMLESS = {"rhpct": "0", "whpct": "0"}
 _OF_FILES = _keys("fsd fwd anchor create_anchors fwdrate operation operations")
 _LISTS = ("forxfersize", "forrdpct", "forseekpct", "forthreads", "foriorate")
 # A list stands for as many runs, and lists are multiplied.
@@ -63,7 +68,14 @@ def suite_document(path: Path) -> dict[str, Any]:
         _check(options, f"{path}, line {number}")
         passed |= dict.fromkeys(key for key in options if key in _PASSED_OVER)
         if kind == "sd":
-            common |= {key: text for key, text in options.items() if key == "threads"}
+            if common.get("range", options.get("range")) != options.get("range", common.get("range")):
+                raise UserError(
+                    f"{path}, line {number}: ranges of several sd= are refused: give them to "
+                    "workloads, wd="
+                )
+            common |= {key: text for key, text in options.items() if key in _OF_STORAGE}
+        elif kind in _OF_CONTENT:
+            common |= {key: text for key, text in options.items() if key in _OF_CONTENT}
         elif kind == "wd":
             default = workloads.get("default", {})
             workloads[options["wd"]] = {**default, **options}
@@ -98,7 +110,7 @@ def _check(options: _Options, where: str) -> None:
                 f"{where}: a curve is refused, because its rates depend on what is measured: see "
                 "fourcorners run latency-under-load"
             )
-        if key not in _MEANT | _PASSED_OVER:
+        if key not in _MEANT | _PASSED_OVER and options[key] != _HARMLESS.get(key):
             raise UserError(
                 f"{where}: {shortened(key)} is refused: it is not among what can be read, "
                 f"{', '.join(sorted(_MEANT))}"
@@ -176,20 +188,58 @@ def _run(
     names = [name for name in known if any(fnmatch.fnmatch(name, one) for one in wanted)]
     if not names:
         raise UserError(f"{where}: there is no workload {shortened(run.get('wd', '*'))} (wd=)")
-    if len(names) > 1 and run.get("iorate", "max") != "max":
-        raise UserError(f"{where}: an iorate for several workloads is refused: give each a run")
-    streams = [_stream({**_DEFAULTS, **common, **workloads[name], **run}, where) for name in names]
+    asked = [{**_DEFAULTS, **common, **workloads[name], **run} for name in names]
+    shares = _shares(asked, where)
+    streams = [_stream(own, share, where) for own, share in zip(asked, shares, strict=True)]
     table = {"name": run["rd"], "duration": _time(run.get("elapsed", "30"), where)}
     if "warmup" in run:
         table["ramp"] = _time(run["warmup"], where)
     return {**table, "stream": streams}
 
 
-def _stream(options: _Options, where: str) -> dict[str, Any]:
+def _shares(asked: list[_Options], where: str) -> list[float]:
+    """The part of a run's rate that each workload has: its ``skew``, and those without one share
+    what is left."""
+    told = [None if "skew" not in one else _percent(one["skew"], "skew", where) for one in asked]
+    left = 100 - sum(skew or 0 for skew in told)
+    without = told.count(None)
+    if left < 0 or (left > 0 and not without):
+        raise UserError(f"{where}: its workloads have {100 - left:g} % of skew: let them make 100 %")
+    shares = [left / without if skew is None else skew for skew in told]
+    is_skewed = len(asked) > 1 and any(skew is not None for skew in told)
+    if is_skewed and asked[0].get("iorate", "max") == "max":
+        raise UserError(
+            f"{where}: skew without an iorate is refused: the rate to share would be what the drive "
+            "gives; give one"
+        )
+    if not all(shares):
+        raise UserError(f"{where}: a workload is left no share of the rate: give it a skew, or none")
+    return shares
+
+
+def _content(options: _Options, where: str) -> dict[str, str]:
+    """How its writes compress or repeat: ratios of what is written to what is stored."""
+    ratios = {key: options[key] for key in _OF_CONTENT if options.get(key, "1") != "1"}
+    for key, text in ratios.items():
+        if not re.fullmatch(r"\d{1,2}(\.\d{1,3})?", text) or float(text) < 1:
+            raise UserError(f"{where}: {key}={shortened(text)}: give a ratio from 1 to 99")
+    if len(ratios) > 1:
+        raise UserError(
+            f"{where}: compratio and dedupratio together are refused: content either compresses or "
+            "repeats here"
+        )
+    if "compratio" in ratios:
+        return {"content": f"compressible:{round(100 / float(ratios['compratio']))}"}
+    if "dedupratio" in ratios:
+        copied = round(100 - 100 / float(ratios["dedupratio"]))
+        return {"content": f"duplicated:{copied}"} if copied else {}
+    return {}
+
+
+def _stream(options: _Options, share: float, where: str) -> dict[str, Any]:
+    """One workload, which has ``share`` percent of the rate of its run."""
     seek = options["seekpct"].lower()
-    seek = {"seq": "0", "sequential": "0", "eof": "0", "random": "100", "rand": "100"}.get(
-        seek, seek
-    )
+    seek = _SEEKS.get(seek, seek)
     random = _percent(seek, "seekpct", where)
     reads = _percent(options["rdpct"], "rdpct", where)
     sizes = options["xfersize"].strip("()").split(",")
@@ -215,8 +265,8 @@ def _stream(options: _Options, where: str) -> dict[str, Any]:
     if rate != "max":
         if not re.fullmatch(r"\d{1,9}(\.\d{1,3})?", rate) or not float(rate):
             raise UserError(f"{where}: iorate={shortened(rate)} is refused: use max or one number")
-        found["arrival"] = f"poisson:{rate}"
-    return found
+        found["arrival"] = f"poisson:{float(rate) * share / 100:.9g}"
+    return found | (_content(options, where) if found["reads"] < 1 else {})
 
 
 def _bytes(text: str, where: str) -> int:

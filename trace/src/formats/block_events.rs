@@ -83,6 +83,8 @@ impl LineFormat for Blkparse {
 #[derive(Default)]
 pub(crate) struct TraceEvents {
     pairing: Pairing,
+    /// Whether what file systems queue was recorded: `block_io_start` then says it once more.
+    has_bios: bool,
 }
 
 impl TraceEvents {
@@ -111,11 +113,14 @@ impl LineFormat for TraceEvents {
         let step = match &event[..colon] {
             b"block_bio_queue" => Step::Queue,
             b"block_bio_complete" => Step::QueuedComplete,
+            b"block_io_start" if !self.has_bios => Step::Queue,
+            b"block_io_done" if !self.has_bios => Step::QueuedComplete,
             b"block_rq_issue" => Step::Issue,
             b"block_rq_requeue" => Step::Requeue,
             b"block_rq_complete" => Step::Complete,
             _ => return Ok(()),
         };
+        self.has_bios |= event.starts_with(b"block_bio_");
         let before = before.strip_suffix(b"block:").unwrap_or(before);
         let mut rest = words_of(&event[colon + 1..]);
         let device = rest.next().filter(|word| is_device(word)).ok_or("it names no device")?;

@@ -183,63 +183,64 @@ pub(crate) fn seconds(text: &[u8], what: &str) -> Result<u64, Wrong> {
 /// Windows' own events as `DiskRead, TimeStamp, Process Name ( PID), ThreadID, IrpPtr, ByteOffset,
 /// IOSize, ElapsedTime, DiskNum, ...`: µs from the start of the trace, hexadecimal bytes (Event
 /// Tracing for Windows as text, which SNIA's trace sets of Microsoft's production servers are).
-/// The time is that of the completion, and `ElapsedTime` leads back to the issue.
+/// Newer versions of xperf put the processor before `IrpPtr`, and the header says so. The time is
+/// that of the completion, and `ElapsedTime` leads back to the issue.
 #[derive(Default)]
 pub(crate) struct Etw {
     is_past_header: bool,
+    has_processor: bool,
 }
 
 impl LineFormat for Etw {
     fn line(&mut self, line: &[u8], out: &mut Out<'_>) -> Result<(), Wrong> {
-        let kind = line.split(|byte| *byte == b',').next().unwrap_or_default().trim_ascii();
-        if !self.is_past_header {
-            self.is_past_header = kind == b"EndHeader";
-            return Ok(());
-        }
+        let mut fields = line.split(|byte| *byte == b',').map(|field| field.trim_ascii());
+        let kind = fields.next().unwrap_or_default();
         let operation = match kind {
             b"DiskRead" => Operation::Read,
             b"DiskWrite" => Operation::Write,
             b"DiskFlush" => Operation::Flush,
-            _ => return Ok(()),
+            _ => {
+                self.is_past_header |= kind == b"EndHeader";
+                return Ok(());
+            }
         };
-        if operation == Operation::Flush {
-            // DiskFlush, TimeStamp, Process Name ( PID), ThreadID, IrpPtr, ElapsedTime, DiskNum
-            let [_, time, process, _, _, elapsed, disk] = columns::<7>(line)?;
-            let elapsed = scaled(elapsed, 1_000, "elapsed time")?;
-            let time = scaled(time, 1_000, "time")?.saturating_sub(elapsed);
-            let record = Record {
-                latency_ns: Some(elapsed),
-                volume: out.volume(disk)?,
-                process: process_of(process),
-                ..Record::new(time, operation, 0, 0)
-            };
-            out.records.push(record);
+        if !self.is_past_header {
+            self.has_processor |= fields.any(|name| name == b"CPU");
             return Ok(());
         }
-        let [_, time, process, _, _, offset, length, elapsed, disk] = columns::<9>(line)?;
-        let elapsed = scaled(elapsed, 1_000, "elapsed time")?;
+        let mut next = || fields.next().ok_or("it has too few columns");
+        let time = next()?;
+        let process = next()?;
+        next()?;
+        let processor = if self.has_processor { Some(next()?) } else { None };
+        next()?;
+        let (offset, length) = match operation {
+            Operation::Flush => (0, 0),
+            _ => (hexadecimal(next()?, "offset")?, hexadecimal(next()?, "size")?),
+        };
+        let elapsed = scaled(next()?, 1_000, "elapsed time")?;
+        let disk = next()?;
         let time = scaled(time, 1_000, "time")?.saturating_sub(elapsed);
         let record = Record {
             latency_ns: Some(elapsed),
             volume: out.volume(disk)?,
             process: process_of(process),
-            ..Record::new(
-                time,
-                operation,
-                hexadecimal(offset, "offset")?,
-                hexadecimal(length, "size")?,
-            )
+            queue: processor.and_then(small),
+            ..Record::new(time, operation, offset, length)
         };
         out.records.push(record);
         Ok(())
     }
 }
 
+fn small(text: &[u8]) -> Option<u32> {
+    crate::lines::integer(text).and_then(|value| u32::try_from(value).ok())
+}
+
 /// The number in `name ( 1234)`.
 fn process_of(text: &[u8]) -> Option<u32> {
     let start = text.iter().rposition(|byte| *byte == b'(')?;
-    let number = text[start + 1..].strip_suffix(b")")?.trim_ascii();
-    crate::lines::integer(number).and_then(|value| u32::try_from(value).ok())
+    small(text[start + 1..].strip_suffix(b")")?.trim_ascii())
 }
 
 fn hexadecimal(text: &[u8], what: &str) -> Result<u64, Wrong> {

@@ -29,7 +29,7 @@ const UTF_16: &str =
     "it is text in UTF-16, as PowerShell writes it: make UTF-8 of it with iconv -f UTF-16 -t UTF-8";
 
 /// Words of texts, each of which is in the first lines of such a file.
-const TEXT: [(&[&[u8]], &str); 13] = [
+const TEXT: [(&[&[u8]], &str); 24] = [
     (
         &[b"version https://git-lfs"],
         "it is a pointer of Git LFS: fetch the file itself with git lfs pull",
@@ -67,7 +67,38 @@ const TEXT: [(&[&[u8]], &str); 13] = [
     ),
     (&[b"time", b"obj"], "it is a trace of a cache, which has objects and no places on a drive"),
     (&[b"strace"], "it is what strace prints: calls of files, and no I/O of a device"),
+    (&[b"R Hit "], DISKSIM_VALIDATION),
+    (&[b"W Hit "], DISKSIM_VALIDATION),
+    (&[b"R Miss "], DISKSIM_VALIDATION),
+    (
+        &[b"Time of Day", b"Process Name", b"Operation"],
+        "it is what Process Monitor prints: calls of files, and no I/O of a drive; record with \
+         xperf -on DISK_IO+DISK_IO_INIT, or save what DiskMon shows",
+    ),
+    (
+        &[b"IO Type", b"Disk Service Time"],
+        "it is xperf's table of disk I/O: print the events themselves with xperf -i FILE -a dumper",
+    ),
+    (&[b"nvme_setup_cmd:"], DRIVER_EVENTS),
+    (&[b"scsi_dispatch_cmd_start:"], DRIVER_EVENTS),
+    (&[b"|@@"], "it is a histogram that bpftrace prints, which tells no I/Os"),
+    (&[b"distribution", b"|**"], "it is a histogram that a tool of BCC prints, which tells no I/Os"),
+    (
+        &[b"block_id", b"io_offset", b"io_size"],
+        "it is a trace of Meta's Tectonic, whose places are in blocks of a file system and not on a \
+         drive",
+    ),
+    (
+        &[b"file_offset", b"request_io_size_bytes"],
+        "it is a trace of Google's storage servers, whose places are in files and not on a drive",
+    ),
 ];
+
+const DISKSIM_VALIDATION: &str = "it is one with which DiskSim is validated, of service times and \
+                                   none of issue; DiskSim's ASCII traces are read";
+
+const DRIVER_EVENTS: &str = "it has events of a driver and none of the block layer: record those, \
+                             block_rq_issue and block_rq_complete";
 
 /// Bytes of a text in which its words are looked for.
 const WORDS_WITHIN: usize = 2048;

@@ -21,7 +21,7 @@ use own_csv::OwnCsv;
 use std::io::Read;
 use std::path::PathBuf;
 use vscsi::Vscsi;
-use word_traces::{DiskSim, Fiu, Nexus};
+use word_traces::{DiskMon, DiskSim, Fiu, Nexus};
 
 /// A format of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub enum Format {
     TraceEvents,
     /// The ASCII traces of DiskSim, MQSim and SSDsim.
     DiskSim,
+    /// What DiskMon of Sysinternals saves.
+    DiskMon,
     /// CloudPhysics' own.
     Vscsi,
 }
@@ -77,7 +79,7 @@ pub(crate) enum Clock {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 18] = [
+    pub const ALL: [Format; 19] = [
         Format::Parquet,
         Format::Csv,
         Format::FioIolog,
@@ -95,6 +97,7 @@ impl Format {
         Format::Blkparse,
         Format::TraceEvents,
         Format::DiskSim,
+        Format::DiskMon,
         Format::Vscsi,
     ];
 
@@ -118,6 +121,7 @@ impl Format {
             Format::Blkparse => "blkparse",
             Format::TraceEvents => "trace-events",
             Format::DiskSim => "disksim",
+            Format::DiskMon => "diskmon",
             Format::Vscsi => "vscsi",
         }
     }
@@ -143,9 +147,11 @@ impl Format {
             Format::Msr => "100 ns since 1601",
             Format::Alibaba => "µs since 1970",
             Format::Tencent | Format::Systor => "seconds since 1970",
-            Format::Spc | Format::OracleGeneral | Format::Blkparse | Format::TraceEvents => {
-                "seconds"
-            }
+            Format::Spc
+            | Format::OracleGeneral
+            | Format::Blkparse
+            | Format::TraceEvents
+            | Format::DiskMon => "seconds",
             Format::FioIolog | Format::Etw | Format::Vscsi => "µs",
             Format::FioLog => "ms",
             Format::DiskSim => "ms where times have a point and ns where not",
@@ -157,7 +163,7 @@ impl Format {
     pub(crate) const fn length_unit(self) -> Option<&'static str> {
         match self {
             Format::Msr | Format::Alibaba | Format::Systor | Format::Spc => Some("bytes"),
-            Format::Tencent | Format::Fiu | Format::DiskSim => Some("sectors"),
+            Format::Tencent | Format::Fiu | Format::DiskSim | Format::DiskMon => Some("sectors"),
             _ => None,
         }
     }
@@ -182,6 +188,7 @@ impl Format {
             Format::Blkparse => "the output of blkparse",
             Format::TraceEvents => "block events of tracefs or perf",
             Format::DiskSim => "an ASCII trace of DiskSim, MQSim or SSDsim",
+            Format::DiskMon => "a log of DiskMon",
             Format::Vscsi => "vscsi of CloudPhysics",
         }
     }
@@ -294,6 +301,9 @@ fn told_by_line(line: &[u8]) -> Option<Format> {
     {
         return Some(Format::Nexus);
     }
+    if DiskMon::is_io(line) {
+        return Some(Format::DiskMon);
+    }
     DiskSim::is_io(line).then_some(Format::DiskSim)
 }
 
@@ -334,6 +344,7 @@ pub(crate) fn reader(
         Format::Blkparse => lines(input, path, name, Blkparse::default()),
         Format::TraceEvents => lines(input, path, name, TraceEvents::default()),
         Format::DiskSim => lines(input, path, name, DiskSim),
+        Format::DiskMon => lines(input, path, name, DiskMon),
         Format::OracleGeneral => Box::new(OracleGeneral::new(input, path, name)),
         Format::Vscsi => Box::new(Vscsi::new(input, path, name)),
         Format::Parquet | Format::Blktrace => unreachable!("they are opened from files"),

@@ -1,5 +1,5 @@
-//! Published traces whose lines are words between blanks: FIU, the Nexus 5 traces of SNIA, and those
-//! of SSD simulators.
+//! Traces whose lines are words between blanks: FIU, the Nexus 5 traces of SNIA, those of SSD
+//! simulators, and what DiskMon saves.
 
 use crate::formats::csv_traces::{SECTOR_BYTES, seconds};
 use crate::lines::{LineFormat, Out, Wrong, decimal, integer, quoted, scaled, words};
@@ -114,6 +114,49 @@ impl LineFormat for DiskSim {
             volume: out.volume(device)?,
             ..Record::new(
                 time_ns,
+                operation,
+                scaled(sector, SECTOR_BYTES, "address")?,
+                scaled(sectors, SECTOR_BYTES, "size")?,
+            )
+        };
+        out.records.push(record);
+        Ok(())
+    }
+}
+
+/// `number time duration disk Write sector sectors`: seconds from the start (what DiskMon of
+/// Sysinternals saves). Its help says that durations are µs and its window that they are seconds, so
+/// that they are not taken for latencies.
+pub(crate) struct DiskMon;
+
+impl DiskMon {
+    /// Whether a line is an I/O of such a trace.
+    pub(crate) fn is_io(line: &[u8]) -> bool {
+        let Some([number, time, duration, disk, operation, sector, sectors]) = words::<7>(line)
+        else {
+            return false;
+        };
+        words::<8>(line).is_none()
+            && matches!(operation, b"Read" | b"Write")
+            && [number, disk, sector, sectors].into_iter().all(|word| integer(word).is_some())
+            && [time, duration].into_iter().all(|word| decimal(word, 9).is_some())
+    }
+}
+
+impl LineFormat for DiskMon {
+    fn line(&mut self, line: &[u8], out: &mut Out<'_>) -> Result<(), Wrong> {
+        let [_, time, _, disk, operation, sector, sectors] =
+            words::<7>(line).ok_or("it has fewer than 7 columns")?;
+        let operation = match operation {
+            b"Read" => Operation::Read,
+            b"Write" => Operation::Write,
+            // What is no I/O has another word.
+            _ => return Ok(()),
+        };
+        let record = Record {
+            volume: out.volume(disk)?,
+            ..Record::new(
+                seconds(time, "time")?,
                 operation,
                 scaled(sector, SECTOR_BYTES, "address")?,
                 scaled(sectors, SECTOR_BYTES, "size")?,
