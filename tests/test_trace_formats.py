@@ -94,6 +94,13 @@ SAMPLES = {
             ("500000", "flush", "0", "0", "0", "1", "1000000"),
         ],
     ),
+    "diskmon": (
+        "0\t0.000000\t0.00025000\t0\tWrite\t2048\t8\t\n1\t1.500250\t0.00000000\t1\tRead\t16\t1\t\n",
+        [
+            ("0", "write", "0", "1048576", "4096", "0", ""),
+            ("1500250000", "read", "0", "8192", "512", "1", ""),
+        ],
+    ),
     "fio-iolog": (
         "fio version 2 iolog\n/dev/sda add\n/dev/sda open\n/dev/sda write 4096 512\n"
         "/dev/sda wait 100 0\n/dev/sda datasync 0 0\n/dev/sda trim 8192 4096\n/dev/sda close\n",

@@ -117,6 +117,40 @@ def test_the_group_of_threads_is_not_the_process(tmp_path: Path) -> None:
     assert [row[7:9] for row in rows(path, tmp_path)] == [("3", "10")]
 
 
+def test_the_header_of_xperf_says_where_its_columns_are(tmp_path: Path) -> None:
+    # Newer versions put the processor behind the thread.
+    names = "TimeStamp, Process Name ( PID), ThreadID, CPU, IrpPtr, "
+    path = sample(
+        tmp_path,
+        "new.csv",
+        f"BeginHeader\nDiskRead, {names}ByteOffset, IOSize, ElapsedTime, DiskNum\n"
+        f"DiskFlush, {names}ElapsedTime, DiskNum\nEndHeader\n"
+        "DiskRead, 2000, a.exe (4), 12, 3, 0xffff8000, 0x0000001000, 0x00002000, 500, 1, 0x1\n"
+        "DiskFlush, 3000, a.exe (4), 12, 0, 0xffff8000, 1000, 1, 0x1\n",
+    )
+    assert [row[:9] for row in rows(path, tmp_path)] == [
+        ("0", "read", "0", "4096", "8192", "1", "500000", "3", "4"),
+        ("500000", "flush", "0", "0", "0", "1", "1000000", "0", "4"),
+    ]
+
+
+def test_events_of_the_accounting_of_blocks_are_read_where_there_are_no_others(
+    tmp_path: Path,
+) -> None:
+    def event(us: int, name: str, sector: int) -> str:
+        return f" fio-9 [001] .... 5.{us:06}: {name}: 8,0 W 4096 () {sector} + 8 none,0,0 [fio]\n"
+
+    alone = event(0, "block_io_start", 8) + event(40, "block_io_done", 8)
+    path = sample(tmp_path, "accounting.txt", alone)
+    assert [row[:7] for row in rows(path, tmp_path)] == [
+        ("0", "write", "0", "4096", "4096", "8:0", "40000"),
+    ]
+    # Beside what was queued it is the same I/O once more.
+    queued = " fio-9 [001] .... 4.9: block_bio_queue: 8,0 W 8 + 8 [fio]\n"
+    path = sample(tmp_path, "both.txt", queued + alone)
+    assert [row[:5] for row in rows(path, tmp_path)] == [("0", "write", "0", "4096", "4096")]
+
+
 FOREIGN = {
     "fio's log without places": (b"0, 24061, 1, 4096, 0\n0, 3290, 1, 4096, 0\n", "log_offset=1"),
     "fio's log of old": (b"0, 24061, 1, 4096\n0, 3290, 1, 4096\n", "log_offset=1"),
@@ -135,6 +169,16 @@ FOREIGN = {
         b"TIME(s)  COMM  PID  DISK  T  SECTOR  BYTES  LAT(ms)\n0.1 fio 9 sda W 8 4096 0.5\n",
         "biosnoop",
     ),
+    "DiskSim's validation": (b"W Hit 458 4 663.00 45422.00\nR Miss 3 8 9.0 1.0\n", "validated"),
+    "Process Monitor": (
+        b'"Time of Day","Process Name","PID","Operation","Path"\n"1:02","a","4","ReadFile",""\n',
+        "DISK_IO",
+    ),
+    "xperf's table": (b"IO Type, Start Time, Disk Service Time,QD/I\nRead, 1, 2, 0\n", "dumper"),
+    "NVMe's events": (b" a-1 [0] 1.0: nvme_setup_cmd: nvme0: qid=1\n", "block_rq_issue"),
+    "a histogram": (b"@us:\n[4, 8)   3 |@@@@      |\n", "bpftrace"),
+    "Tectonic": (b"# block_id io_offset io_size op_time\n1 0 4096 1.0\n", "file system"),
+    "Thesios": (b"filename,file_offset,request_io_size_bytes\na,0,1\n", "in files"),
     "words": (b"Offset;Length\n8;16\n", 'beginning with "Offset;Length"'),
     "hashes": (struct.pack("<IQIq", 9, 2**63 + 5, 100, -1) * 9, "no sectors of a drive"),
 }

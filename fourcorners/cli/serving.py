@@ -218,7 +218,7 @@ def top(
 @app.command(
     help_epilogue=examples(
         "crash-test --serve sim:ocz-vector-256gb --workload './load {uri}' --check './check {uri}'",
-        "crash-test --serve sim:wd6400aaks --workload './load {device}' --check 'fsck -fn {device}'",
+        "crash-test --serve sim:wd6400aaks --workload './load {device}' --check './check {device}'",
     ),
 )
 def crash_test(

@@ -215,9 +215,7 @@ def _folder() -> "tempfile.TemporaryDirectory[str]":
 def _ended(served: Served) -> None:
     """Refuses to go on where a command left something that uses the drive, which is away."""
     if served.notes:
-        raise UserError(
-            f"a command left the drive in use: {'; '.join(served.notes)}", EXIT_FAILED
-        )
+        raise UserError(f"a command left the drive in use: {'; '.join(served.notes)}", EXIT_FAILED)
 
 
 def _end(process: "subprocess.Popen[str]") -> int:

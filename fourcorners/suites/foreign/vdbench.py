@@ -68,7 +68,9 @@ def suite_document(path: Path) -> dict[str, Any]:
         _check(options, f"{path}, line {number}")
         passed |= dict.fromkeys(key for key in options if key in _PASSED_OVER)
         if kind == "sd":
-            if common.get("range", options.get("range")) != options.get("range", common.get("range")):
+            if common.get("range", options.get("range")) != options.get(
+                "range", common.get("range")
+            ):
                 raise UserError(
                     f"{path}, line {number}: ranges of several sd= are refused: give them to "
                     "workloads, wd="
@@ -204,16 +206,19 @@ def _shares(asked: list[_Options], where: str) -> list[float]:
     left = 100 - sum(skew or 0 for skew in told)
     without = told.count(None)
     if left < 0 or (left > 0 and not without):
-        raise UserError(f"{where}: its workloads have {100 - left:g} % of skew: let them make 100 %")
+        raise UserError(
+            f"{where}: its workloads have {100 - left:g} % of skew: let them make 100 %"
+        )
     shares = [left / without if skew is None else skew for skew in told]
     is_skewed = len(asked) > 1 and any(skew is not None for skew in told)
     if is_skewed and asked[0].get("iorate", "max") == "max":
         raise UserError(
-            f"{where}: skew without an iorate is refused: the rate to share would be what the drive "
-            "gives; give one"
+            f"{where}: skew without an iorate is refused: there is no rate to share; give one"
         )
     if not all(shares):
-        raise UserError(f"{where}: a workload is left no share of the rate: give it a skew, or none")
+        raise UserError(
+            f"{where}: a workload is left no share of the rate: give it a skew, or none"
+        )
     return shares
 
 

@@ -82,7 +82,10 @@ const TEXT: [(&[&[u8]], &str); 24] = [
     (&[b"nvme_setup_cmd:"], DRIVER_EVENTS),
     (&[b"scsi_dispatch_cmd_start:"], DRIVER_EVENTS),
     (&[b"|@@"], "it is a histogram that bpftrace prints, which tells no I/Os"),
-    (&[b"distribution", b"|**"], "it is a histogram that a tool of BCC prints, which tells no I/Os"),
+    (
+        &[b"distribution", b"|**"],
+        "it is a histogram that a tool of BCC prints, which tells no I/Os",
+    ),
     (
         &[b"block_id", b"io_offset", b"io_size"],
         "it is a trace of Meta's Tectonic, whose places are in blocks of a file system and not on a \
