@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -199,7 +199,7 @@ def _run(
     return {**table, "stream": streams}
 
 
-def _shares(asked: list[_Options], where: str) -> list[float]:
+def _shares(asked: Sequence[_Options], where: str) -> list[float]:
     """The part of a run's rate that each workload has: its ``skew``, and those without one share
     what is left."""
     told = [None if "skew" not in one else _percent(one["skew"], "skew", where) for one in asked]
