@@ -14,7 +14,7 @@ from test_false_sentences import flat_fill, nvme, with_consistency
 from fourcorners import characterize
 from fourcorners.analysis import advice, consistency, consistency_findings, find, traits
 from fourcorners.analysis.artefacts import medium
-from fourcorners.analysis.steadiness import FollowedCourse
+from fourcorners.analysis.following import FollowedCourse
 from fourcorners.analysis.steady_state import Verdict
 from fourcorners.cli import main
 from fourcorners_validation.arena.sentences.contest import (

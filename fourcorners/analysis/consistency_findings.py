@@ -9,10 +9,10 @@ import numpy as np
 
 from fourcorners.analysis import consistency
 from fourcorners.analysis.consistency import Steady
+from fourcorners.analysis.following import known_of
 from fourcorners.analysis.intervals import batch_means_interval
 from fourcorners.analysis.remark import Sentence, joined, sentences_detail
 from fourcorners.analysis.source import Measured, RunData, capacity_bytes, measured
-from fourcorners.analysis.steadiness import known_of
 from fourcorners.finding import Finding, worded
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say

@@ -9,7 +9,7 @@ from fourcorners.suites.test import Measurement
 from fourcorners.workload import CLOSED_LOOP
 
 if TYPE_CHECKING:
-    from fourcorners.analysis.steadiness import Follower
+    from fourcorners.analysis.following import Follower
 
 
 class Departures:
@@ -43,7 +43,8 @@ class Departures:
         ``written_bytes`` is what had been written before, since the purge where there was one.
         """
         # Loaded here, as what it brings along takes the command half a second to start.
-        from fourcorners.analysis.steadiness import CHANGE_MIN, LONG_S, Follower, known_of
+        from fourcorners.analysis.following import Follower, known_of
+        from fourcorners.analysis.steadiness import CHANGE_MIN, LONG_S
 
         streams = measurement.workload.streams
         closed = all(stream.arrival == CLOSED_LOOP for stream in streams)

@@ -1,44 +1,36 @@
 """Tests as data: the tables of a suite file, and of the program's own test files, become tests.
 
-docs/suites.md has the keys. A list in place of a value sweeps it: one measurement for each
-combination, the last key fastest.
+docs/suites.md has the keys.
 """
 
-import itertools
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
 from fourcorners.errors import UserError
 from fourcorners.suites.access import (
-    AXES,
-    EVERYTHING,
     LIMITS,
     STREAM_KEYS,
     WORKLOAD_KEYS,
-    addressable,
-    stream_of,
 )
 from fourcorners.suites.chart_tables import default_charts, read_charts, table_of
 from fourcorners.suites.common import listed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.file_parameters import FileParameters
+from fourcorners.suites.file_phases import FilePhase, FileWorkload
 from fourcorners.suites.parameters import (
     SHARE,
     SIZE,
     Kind,
     unknown,
 )
-from fourcorners.suites.preparation import StepAt, step
+from fourcorners.suites.preparation import step
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.terms import Names, Scope, Term, check_names, term_or_value
-from fourcorners.suites.test import Measurement, Phase
+from fourcorners.suites.terms import Names, check_names, term_or_value
 from fourcorners.units import shortened
 from fourcorners.wording import chosen_size
-from fourcorners.workload import Workload
 
 _PREPARED = ("purge", "fill", "settle")
 _EACH_KEYS = {**STREAM_KEYS, "filled": SHARE}
@@ -46,164 +38,6 @@ PHASE_KEYS = ("each", "prepare", "continues", "workload")
 TEST_KEYS = ("name", "title", "purpose", "shown", "needs", "prepare", "workload", "phase", "chart")
 TEXT_KEYS = ("name", "id", "label", "axes")
 _PROGRAM_KEYS = ("source", "does", "parameters")
-_Point = tuple[str, Kind, Any]
-"""A key that is swept, or a name of ``each``, its kind and its value."""
-
-
-@dataclass(frozen=True)
-class _Workload:
-    """One ``[[workload]]``: every combination of its lists."""
-
-    name: str
-    limits: Mapping[str, Any]
-    streams: tuple[Mapping[str, Any], ...]
-    id: str | None
-    label: str | None
-    axes: Mapping[str, Any]
-    scale: float
-
-    def measurements(
-        self, scope: Scope, each: Mapping[str, Kind], seed: int, left_out: list[str]
-    ) -> list[Measurement]:
-        """One for each combination that the target can address; the others go to ``left_out``.
-        ``each`` has the names that this phase is one of several for."""
-        options = [
-            {key: scope.value(given) for key, given in stream.items()} for stream in self.streams
-        ]
-        swept = [
-            (number, key)
-            for number, stream in enumerate(options)
-            for key, value in stream.items()
-            if isinstance(value, tuple)
-        ]
-        varied = swept + [
-            (number, key)
-            for number, stream in enumerate(self.streams)
-            for key, given in stream.items()
-            if isinstance(given, Term) and given.name in each
-        ]
-        points = [(name, kind, scope.values[name][1]) for name, kind in each.items()]
-        measurements = []
-        for values in itertools.product(*(options[number][key] for number, key in swept)):
-            chosen = [dict(stream) for stream in options]
-            for (number, key), value in zip(swept, values, strict=True):
-                chosen[number][key] = value
-            sizes = [
-                chosen[number][key]
-                for number, key in varied
-                if key in ("block", "alignment") and not addressable(chosen[number], scope.subject)
-            ]
-            sizes += [
-                int(stream["sizes"].partition("/")[0].partition("-")[0])
-                for stream in chosen
-                if "sizes" in stream and not addressable(stream, scope.subject)
-            ]
-            if sizes:
-                left_out.extend(SIZE.show(size) for size in sizes)
-                continue
-            here = [
-                (key, STREAM_KEYS[key], value)
-                for (_, key), value in zip(swept, values, strict=True)
-            ]
-            measurements.append(self._measurement(chosen, here, points, scope, seed))
-        return measurements
-
-    def _measurement(
-        self,
-        chosen: Sequence[Mapping[str, Any]],
-        swept: Sequence[_Point],
-        each: Sequence[_Point],
-        scope: Scope,
-        seed: int,
-    ) -> Measurement:
-        points = [*each, *swept]
-        texts = [f"{name} {kind.show(value)}" for name, kind, value in points]
-        here = scope.with_({key: (STREAM_KEYS[key], value) for key, value in chosen[0].items()})
-        axes = dict(_axis(*point) for point in (points if self.id is None else swept))
-        if self.id is None:
-            axes["workload"] = self.name
-        streams = [stream_of(self._in_time(stream), scope.subject) for stream in chosen]
-        amount = scope.value(self.limits.get("amount"))
-        if amount == EVERYTHING:
-            block, span = streams[0].block_bytes, streams[0].span_bytes or 0
-            amount = max(span - span % block, block)
-        return Measurement(
-            here.id(self.id)
-            if self.id is not None
-            else "/".join([self.name, *(text.replace(" ", "-") for text in texts)]),
-            here.text(self.label) if self.label is not None else ", ".join([self.name, *texts]),
-            Workload(
-                streams,
-                duration_s=self._seconds("duration", scope),
-                volume_bytes=amount,
-                ramp_s=self._seconds("ramp", scope) or 0.0,
-                seed=seed,
-                log_ios=scope.value(self.limits.get("log-ios", 0)),
-            ),
-            axes | {name: _axis_value(value, here) for name, value in self.axes.items()},
-        )
-
-    def _in_time(self, stream: Mapping[str, Any]) -> dict[str, Any]:
-        """A stream that begins and ends as much earlier as durations are shorter."""
-        return {
-            key: value * self.scale if STREAM_KEYS[key].scaled else value
-            for key, value in stream.items()
-        }
-
-    def _seconds(self, key: str, scope: Scope) -> float | None:
-        """A parameter is scaled when it is read, a time that the file has, here."""
-        given = self.limits.get(key)
-        value: float | None = scope.value(given)
-        return value if value is None or isinstance(given, Term) else value * self.scale
-
-    @property
-    def swept(self) -> list[str]:
-        """The keys with several values."""
-        return [key for stream in self.streams for key in stream if isinstance(stream[key], tuple)]
-
-    def describe(self) -> str:
-        """One line for the plan and the report."""
-        streams = []
-        for stream in self.streams:
-            parts = [f"{key} {_show(STREAM_KEYS[key], given)}" for key, given in stream.items()]
-            streams.append(", ".join(parts))
-        limits = [
-            f"{key} {_show(WORKLOAD_KEYS[key], self._limit(key, given))}"
-            for key, given in self.limits.items()
-        ]
-        return "; ".join([*limits, " beside ".join(streams)])
-
-    def _limit(self, key: str, given: Any) -> Any:
-        scaled = WORKLOAD_KEYS[key].scaled and not isinstance(given, Term)
-        return given * self.scale if scaled else given
-
-
-@dataclass(frozen=True)
-class _Phase:
-    """Preparation, and the workloads in the state that it leaves; once for each of ``each``."""
-
-    each: Mapping[str, tuple[Kind, Any]]
-    steps: tuple[StepAt, ...]
-    workloads: tuple[_Workload, ...]
-    continues: bool
-
-    @property
-    def names(self) -> Names:
-        """The names of ``each`` in this phase, and the kinds of their values."""
-        return {name: kind for name, (kind, _) in self.each.items()}
-
-    def phases(self, scope: Scope, seed: int, left_out: list[str]) -> list[Phase]:
-        phases = []
-        for here in scope.each(self.each):
-            measurements = [
-                m
-                for workload in self.workloads
-                for m in workload.measurements(here, self.names, seed, left_out)
-            ]
-            if measurements:
-                steps = tuple(at(here) for at in self.steps)
-                phases.append(Phase(steps, tuple(measurements), self.continues))
-        return phases
 
 
 def own_test(given: Mapping[str, Any], where: str, scale: float, file: str) -> Definition:
@@ -285,7 +119,9 @@ def _definition(
     )
 
 
-def _phases(given: Mapping[str, Any], where: str, scale: float, names: Names) -> tuple[_Phase, ...]:
+def _phases(
+    given: Mapping[str, Any], where: str, scale: float, names: Names
+) -> tuple[FilePhase, ...]:
     tables = given.get("phase")
     if tables is None:
         alone = {key: given[key] for key in ("prepare", "workload") if key in given}
@@ -295,14 +131,14 @@ def _phases(given: Mapping[str, Any], where: str, scale: float, names: Names) ->
             raise UserError(f"{where}: {key} stands beside [[test.phase]]: move it into a phase")
     if not isinstance(tables, list) or not tables:
         raise UserError(f"{where}: phase must be one or more tables, [[test.phase]]")
-    phases: list[_Phase] = []
+    phases: list[FilePhase] = []
     for number, table in enumerate(tables, start=1):
         count = sum(len(phase.workloads) for phase in phases)
         phases.append(_phase(table, f"{where}, phase {number}", scale, names, count + 1))
     return tuple(phases)
 
 
-def _phase(table: Any, where: str, scale: float, names: Names, first: int) -> _Phase:
+def _phase(table: Any, where: str, scale: float, names: Names, first: int) -> FilePhase:
     if not isinstance(table, Mapping):
         raise UserError(f"{where}: write it as a table, [[test.phase]]")
     for key in table:
@@ -328,10 +164,10 @@ def _phase(table: Any, where: str, scale: float, names: Names, first: int) -> _P
         _workload(one, f"{where}, workload {number}", number, scale, known)
         for number, one in enumerate(tables, start=first)
     )
-    return _Phase(each, steps, workloads, continues)
+    return FilePhase(each, steps, workloads, continues)
 
 
-def _workload(table: Any, where: str, number: int, scale: float, names: Names) -> _Workload:
+def _workload(table: Any, where: str, number: int, scale: float, names: Names) -> FileWorkload:
     if not isinstance(table, Mapping):
         raise UserError(f"{where}: write it as a table, [[test.workload]]")
     name = table.get("name", f"workload-{number}")
@@ -363,7 +199,7 @@ def _workload(table: Any, where: str, number: int, scale: float, names: Names) -
     here = {**names, **{key: STREAM_KEYS[key] for key in streams[0]}}
     id, label = (_template(table, key, where, here) for key in ("id", "label"))
     axes = _table(table.get("axes", {}), where, "axes", here)
-    return _Workload(name, limits, tuple(streams), id, label, axes, scale)
+    return FileWorkload(name, limits, tuple(streams), id, label, axes, scale)
 
 
 def _template(table: Mapping[str, Any], key: str, where: str, names: Names) -> str | None:
@@ -425,24 +261,3 @@ def _table(given: Any, where: str, key: str, names: Names) -> dict[str, Any]:
         except UserError as error:
             raise UserError(f"{where}: {key}: {name}: {error}") from error
     return table
-
-
-def _show(kind: Kind, given: Any) -> str:
-    if isinstance(given, Term):
-        return f"each {given.name}"
-    return listed([kind.show(one) for one in (given if isinstance(given, tuple) else (given,))])
-
-
-def _axis(key: str, kind: Kind, value: Any) -> tuple[str, Any]:
-    name, convert = AXES.get(key, (key, kind.show))
-    return name, convert(value)
-
-
-def _axis_value(given: Any, scope: Scope) -> Any:
-    """A number where the text is one name that stands for one, as a plot needs it."""
-    if not isinstance(given, str):
-        return given
-    if given.startswith("{") and given.endswith("}") and given[1:-1] in scope.values:
-        value = scope.values[given[1:-1]][1]
-        return 100 * value if isinstance(value, float) else value
-    return scope.text(given)

@@ -8,8 +8,9 @@ the judge works, how well, and where it fails.
 """
 
 from fourcorners.analysis.steady_state.departure import Departure, DepartureWatch
-from fourcorners.analysis.steady_state.judge import SPARE_SHARE_MAX, judge
+from fourcorners.analysis.steady_state.judge import judge
 from fourcorners.analysis.steady_state.online_judge import OnlineJudge
+from fourcorners.analysis.steady_state.preparedness import SPARE_SHARE_MAX
 from fourcorners.analysis.steady_state.series import Series
 from fourcorners.analysis.steady_state.spread import UNIFORM, Spread
 from fourcorners.analysis.steady_state.verdict import State, Verdict

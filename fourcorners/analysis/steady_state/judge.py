@@ -1,13 +1,12 @@
 """The judge: is a drive in its steady state, by what was measured alone."""
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from fourcorners.analysis.steady_state.oscillation import Oscillation, find_oscillation
-from fourcorners.analysis.steady_state.segments import STEP_RATIO_MIN, last_step, segment_starts
+from fourcorners.analysis.steady_state.preparedness import SPARE_SHARE_MAX, Known, Preparedness
+from fourcorners.analysis.steady_state.segments import last_step, segment_starts
 from fourcorners.analysis.steady_state.series import Progression, Series, progression
 from fourcorners.analysis.steady_state.spread import UNIFORM, Spread
 from fourcorners.analysis.steady_state.trend import (
@@ -19,10 +18,6 @@ from fourcorners.analysis.steady_state.trend import (
 from fourcorners.analysis.steady_state.verdict import State, Verdict
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
-
-SPARE_SHARE_MAX = 0.45
-"""Spare area that a drive may have, as a share of its capacity, where nothing is known: of the
-drives whose raw capacity was published the Intel DC S3700 has the most, 41 %."""
 
 RESOLUTIONS = (160, 40)
 """Parts of equal work that a series is judged in, one after the other until one settles it: few
@@ -51,14 +46,6 @@ ERROR_MIN = 0.025
 """Least half width of the value's interval, as a share: what a steady drive's rate wanders by over
 longer times than are measured."""
 
-LEAST_CAPACITIES = 0.05
-"""Capacities that must be written in any case: a drive that was prepared well has to be seen for a
-while, too. More of them found no false answer that the other conditions had not."""
-
-LEAST_SHARE = 0.5
-"""Share of all that was written that must follow the last change: the last step of a slow decay
-is short against the decay."""
-
 PERIOD_BATCHES_MAX = 25
 """Batches of whole periods in an oscillation."""
 
@@ -69,32 +56,6 @@ is subtracted, and only its error counts."""
 REFILL_SPARE_MAX = 0.15
 """Empty part of such a drive, as a share of the spare area that its amplification suggests, that
 may be left: while it is a large part of the spare area, the rate is not yet proportional to it."""
-
-EXHAUSTED_SHARE = 0.7
-"""Of the spare area that the fall of the rate suggests, how much must have been written before the
-fall for it to be the end of the spare area."""
-
-FASTEST_CAPACITIES = 0.02
-"""Capacities in a window whose rate may count as the fastest: as the least spare area is, and still
-many requests."""
-
-LAID_OUT_MAX = 8.0
-"""Data that still lies as a sequential fill laid it out, over the spare area, up to which a rate
-may be final: blocks of such data become free otherwise than blocks of mixed data."""
-
-TURNOVERS = 8.0
-"""Times that the flash must have been collected since its spare area was used up: all blocks of a
-fill are of one age, which several generations of blocks inherit."""
-
-TURNOVERS_CAPACITIES_MAX = 1.25
-"""Capacities written after which those turnovers need not be waited for: a drive that collects
-little takes long for each. Uniform writes have by then reached all but 29 % of the data, and those
-blocks of the fill are worth collecting that are collected at an amplification of 1.4 or more."""
-
-UNCHANGED_S = 1800.0
-"""For how long a rate must have been seen that was never another one: it is not collection that
-limits it then, and what limits it may go by time and not by bytes. A cloud volume's credits last
-for about half an hour (AWS promises of gp2 "at least 30 minutes"), a drive is hot in less."""
 
 SPARE_WANDER = 0.001
 """Spare area, in capacities, that comes and goes in a steady drive, as its dies do not hold equally
@@ -129,7 +90,7 @@ def judge(
     """
     if spare_bytes_max is None:
         spare_bytes_max = SPARE_SHARE_MAX * capacity_bytes
-    known = _Known(capacity_bytes, spare_bytes_max, unwritten_bytes, spread)
+    known = Known(capacity_bytes, spare_bytes_max, unwritten_bytes, spread)
     verdicts = []
     for parts in RESOLUTIONS:
         verdict = _Case(series, progression(series, parts), known).verdict()
@@ -139,23 +100,14 @@ def judge(
     return next((verdict for verdict in verdicts if verdict.prepared), verdicts[0])
 
 
-@dataclass(frozen=True)
-class _Known:
-    """What is known of the drive and its preparation."""
-
-    capacity_bytes: float
-    spare_bytes_max: float
-    unwritten_bytes: float
-    spread: Spread
-
-
 class _Case:
     """One series at one resolution, and what is found out about it step by step."""
 
-    def __init__(self, series: Series, parts: Progression, known: _Known) -> None:
+    def __init__(self, series: Series, parts: Progression, known: Known) -> None:
         self._series = series
         self._parts = parts
         self._known = known
+        self._preparedness = Preparedness(series, parts, known)
 
     def verdict(self) -> Verdict:
         value = self._parts.value
@@ -193,7 +145,7 @@ class _Case:
         low, high = found.drift_low, found.drift_high
         drift_max = self._drift_max(first)
         settled, period = False, None
-        missing = self._missing(first)
+        missing = self._preparedness.missing(first)
         if decay > DECAY_MAX or high < -DRIFT_MAX / 3:
             state, reason = State.FALLING, say("judge.falls_slowly")
         elif decay < -DECAY_MAX or low > DRIFT_MAX / 3:
@@ -215,7 +167,8 @@ class _Case:
             first,
             reason,
             settled=settled,
-            prepared=self._unprepared(first) is None and state not in (State.FALLING, State.RISING),
+            prepared=self._preparedness.unprepared(first) is None
+            and state not in (State.FALLING, State.RISING),
             half_width=math.hypot(
                 mean_half_width,
                 decay,
@@ -227,7 +180,7 @@ class _Case:
         )
 
     def _last_step(self, starts: list[int]) -> int:
-        least = 1e-3 * (self._fastest or float(self._parts.value.max()))
+        least = 1e-3 * (self._preparedness.fastest or float(self._parts.value.max()))
         return last_step(np.log(np.maximum(self._parts.value, least)), starts)
 
     def _refilling(self, starts: list[int]) -> Verdict:
@@ -241,7 +194,7 @@ class _Case:
         parts, capacity = self._parts, self._known.capacity_bytes
         x = (np.arange(len(parts.value)) + 0.5) * parts.work / capacity
         empty = self._known.unwritten_bytes / capacity * self._known.spread.unwritten(x)
-        spare = self._spare_share(max(0, len(x) - PARTS_MIN))
+        spare = self._preparedness.spare_share(max(0, len(x) - PARTS_MIN))
         first = int(np.searchsorted(-empty, -4 * REFILL_SPARE_MAX * spare))
         if len(x) - first < PARTS_MIN:
             reason = say("judge.empty_left", empty=float(empty[-1]))
@@ -268,7 +221,7 @@ class _Case:
                 change=self._movement(first, State.FALLING),
             )
         even = rest.drift_low >= -DRIFT_MAX and rest.drift_high <= DRIFT_MAX
-        unchanged = self._unchanged(first)
+        unchanged = self._preparedness.unchanged(first)
         settled = even and rest.half_width <= HALF_WIDTH_MAX and unchanged is None
         return self._answer(
             State.STEADY if settled else State.UNDECIDED,
@@ -310,14 +263,14 @@ class _Case:
             along.drift_low >= -drift_max
             and along.drift_high <= drift_max
             and along.half_width <= HALF_WIDTH_MAX
-            and self._missing(first) is None
+            and self._preparedness.missing(first) is None
         )
         return self._answer(
             State.OSCILLATING,
             first,
             say("judge.repeats_by", amplitude=found.amplitude),
             settled=settled,
-            prepared=self._unprepared(first) is None,
+            prepared=self._preparedness.unprepared(first) is None,
             half_width=math.hypot(along.half_width, self._wander(first)),
             period=found.period,
         )
@@ -337,116 +290,9 @@ class _Case:
         share = max(judged, DRIFT_CAPACITIES) / (DRIFT_CAPACITIES * self._known.spread.slowness)
         return DRIFT_MAX * min(1.0, share)
 
-    def _amplification(self, first: int) -> float:
-        """A lower bound of the write amplification since the last change: the fastest rate seen
-        over the rate after it. Without collection a drive would still write at that rate."""
-        after = self._parts.mean_from(first)
-        return max(1.0, self._fastest / after) if after else 1.0
-
-    @cached_property
-    def _fastest(self) -> float:
-        """The fastest rate, of windows short enough for the least spare area to show: parts become
-        longer as the series does."""
-        fastest = float(np.quantile(self._parts.value, 0.98))
-        if not self._parts.by_bytes:
-            return fastest
-        total = self._parts.work * len(self._parts.value)
-        windows = int(total / (FASTEST_CAPACITIES * self._known.capacity_bytes))
-        return max(fastest, float(progression(self._series, windows).value.max()))
-
-    def _spare_share(self, first: int) -> float:
-        """Spare area, in capacities, that the amplification since the last change suggests: under
-        uniform random writes it is about ``(1 + s) / 2 s`` (Agarwal & Marrow, GLOBECOM 2010, for
-        greedy collection)."""
-        return 1 / (2 * self._amplification(first) - 1)
-
     def _wander(self, first: int) -> float:
         """By how much, as a share, the mean over longer times may differ from the measured one."""
-        return math.hypot(ERROR_MIN, SPARE_WANDER / self._spare_share(first))
-
-    def _mixed_bytes(self, first: int) -> float:
-        """What must be written in all for little enough of the data to lie still as a sequential
-        fill laid it out: uniform random writes leave ``exp(-w / C)`` of it after w of C bytes."""
-        if self._known.spare_bytes_max == 0:
-            return 0.0
-        share = LAID_OUT_MAX * self._spare_share(first)
-        return self._known.capacity_bytes * max(0.0, -math.log(share))
-
-    def _turnover_bytes(self, first: int) -> float:
-        """What must be written in all for :data:`TURNOVERS` since the spare area was used up; of
-        data that is written seldom they take longer by as much."""
-        if self._known.spare_bytes_max == 0:
-            return 0.0
-        spare = self._spare_share(first)
-        capacities = spare + TURNOVERS * (1 + spare) / self._amplification(first)
-        late = self._known.spread.late_step
-        return self._known.capacity_bytes * late * min(TURNOVERS_CAPACITIES_MAX, capacities)
-
-    def _needed_bytes(self, first: int) -> float:
-        """What has to be written since the last change, for every block of flash to be collected
-        once: a turnover takes the whole flash over the write amplification. What is not known
-        makes it larger: with the most spare area the flash is largest."""
-        if not self._parts.by_bytes:
-            return 0.0
-        least = max(
-            LEAST_CAPACITIES * self._known.capacity_bytes,
-            LEAST_SHARE * self._parts.work * len(self._parts.value),
-        )
-        if self._known.spare_bytes_max == 0:
-            return least
-        flash = self._known.capacity_bytes + self._known.spare_bytes_max
-        return max(least, flash / self._amplification(first))
-
-    def _free_bytes(self, first: int) -> float:
-        """What may have been free when the series began.
-
-        Where the rate fell the spare area can be told. If about as much was written before the
-        fall, the fall was the end of it; if less, a smaller cache has ended, and the largest spare
-        area counts.
-        """
-        known = self._known
-        most = known.spare_bytes_max + known.unwritten_bytes
-        if self._amplification(first) > 1.0:
-            spare = known.capacity_bytes * self._spare_share(first) + known.unwritten_bytes
-            if self._parts.work * first >= EXHAUSTED_SHARE * spare:
-                return min(most, spare)
-        return most
-
-    def _missing(self, first: int) -> Said | None:
-        """What was not written yet for the value to be final."""
-        unprepared = self._unprepared(first)
-        if unprepared is not None or not self._parts.by_bytes:
-            return unprepared
-        total, needed = self._parts.work * len(self._parts.value), self._turnover_bytes(first)
-        if total < needed:
-            return say("judge.ages_not_mixed", written=total, needed=needed)
-        return self._unchanged(first)
-
-    def _unchanged(self, first: int) -> Said | None:
-        """That it is too early for a rate that was never another one. After the same writes it was
-        one before."""
-        elapsed = float(self._parts.duration_s.sum())
-        if self._known.spare_bytes_max == 0 or elapsed >= UNCHANGED_S:
-            return None
-        if self._amplification(first) >= STEP_RATIO_MIN:
-            return None
-        return say("judge.never_slower", elapsed_s=elapsed, needed_s=UNCHANGED_S)
-
-    def _unprepared(self, first: int) -> Said | None:
-        """What was not written yet for the drive to be near its steady state."""
-        if not self._parts.by_bytes:
-            return None
-        total = self._parts.work * len(self._parts.value)
-        free = self._free_bytes(first)
-        if total < free:
-            return say("judge.may_be_free", written=total, free=free)
-        mixed = self._mixed_bytes(first)
-        if total < mixed:
-            return say("judge.order_not_mixed", written=total, needed=mixed)
-        since, needed = total - self._parts.work * first, self._needed_bytes(first)
-        if since < needed:
-            return say("judge.no_turnover", written=since, needed=needed)
-        return None
+        return math.hypot(ERROR_MIN, SPARE_WANDER / self._preparedness.spare_share(first))
 
     def _first_round(self, first: int) -> int:
         before_s = float(self._parts.duration_s[:first].sum())
@@ -477,7 +323,7 @@ class _Case:
             high=value * (1 + half_width),
             first_round=self._first_round(first),
             written_bytes=_bytes(parts, len(parts.value) - first),
-            needed_bytes=self._needed_bytes(first),
+            needed_bytes=self._preparedness.needed_bytes(first),
             period_bytes=None if period is None else _bytes(parts, period),
             period_s=None if period is None else period * float(parts.duration_s[first:].mean()),
             reason=reason,
