@@ -80,21 +80,35 @@ def resolve(query: str) -> str:
 
     Raises :class:`UserError` with suggestions when it fits none or several.
     """
-    known = names()
-    plain = {_plain(name): name for name in known}
-    wanted = _plain(query)
-    if wanted in plain:
-        return plain[wanted]
-    fitting = [name for key, name in plain.items() if wanted and wanted in key]
+    fitting = _fitting(query)
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
         raise UserError(f'"{query}" fits several drives: {", ".join(fitting)}')
-    near = [plain[key] for key in difflib.get_close_matches(wanted, plain, n=2, cutoff=0.5)]
+    near = similar(query, 0.5)
     hint = (
         f"did you mean {' or '.join(near)}?" if near else '"fourcorners drives" lists the catalog'
     )
     raise UserError(f'no drive named "{query}" in the catalog: {hint}')
+
+
+def similar(query: str, cutoff: float) -> list[str]:
+    """The up to three catalog names that ``query`` is a part of, or else up to two that are as
+    like it as ``cutoff`` (difflib's ratio) asks."""
+    if 1 <= len(fitting := _fitting(query)) <= 3:
+        return fitting
+    plain = {_plain(name): name for name in names()}
+    near = difflib.get_close_matches(_plain(query), plain, n=2, cutoff=cutoff)
+    return [plain[key] for key in near]
+
+
+def _fitting(query: str) -> list[str]:
+    """The drive of that very name, or else those that ``query`` is a part of."""
+    plain = {_plain(name): name for name in names()}
+    wanted = _plain(query)
+    if wanted in plain:
+        return [plain[wanted]]
+    return [name for key, name in plain.items() if wanted and wanted in key]
 
 
 def load(query: str) -> DriveFile:

@@ -23,7 +23,8 @@ def _bytes(_: object, tokens: Sequence[Token]) -> "Size":
     return Size(parse_bytes(tokens[0].value))
 
 
-@Parameter(converter=_bytes)
+# A hyphen in front is a minus: "-4GiB" is told to be no size, not to be an option.
+@Parameter(converter=_bytes, allow_leading_hyphen=True)
 class Size(int):
     """Bytes, which people write with a unit."""
 

@@ -23,7 +23,7 @@ def capture(
     device: Path,
     /,
     *,
-    seconds: Annotated[str, Parameter(name="--for")],
+    seconds: Annotated[str, Parameter(name="--for", allow_leading_hyphen=True)],
     out: Annotated[Path, Parameter(name=("--out", "-o"))],
     to: To = None,
     replace: ReplaceTrace = False,

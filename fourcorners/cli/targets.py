@@ -92,6 +92,15 @@ def prepare(
     return 0
 
 
+STEADY_PATTERNS = {
+    "random": "random",
+    "sequential": "sequential",
+    "zipf": "zipf:EXPONENT",
+    "hot-cold": "hot-cold:DATA:ACCESSES",
+}
+"""The patterns of writes whose steady state can be entered, and how they are written."""
+
+
 def _steady_state(
     steady_state: bool, pattern: str | None, block_bytes: int | None, span_bytes: int | None
 ) -> "bool | Stream":
@@ -104,6 +113,9 @@ def _steady_state(
         return steady_state
     if not steady_state:
         raise UserError("--pattern, --block-size and --span go with --steady-state")
+    if pattern is not None and pattern.partition(":")[0] not in STEADY_PATTERNS:
+        forms = ", ".join(STEADY_PATTERNS.values())
+        raise UserError(f'--pattern "{pattern}": use one of {forms}')
     return Stream.write(pattern or "random", block_bytes or 4096, span_bytes=span_bytes)
 
 

@@ -3,7 +3,6 @@ still there."""
 
 import os
 import random
-import shlex
 import signal
 import subprocess
 import tempfile
@@ -13,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fourcorners.catalog.settings import Setting
-from fourcorners.errors import EXIT_FAILED, UserError
-from fourcorners.serving.served import Served, serve
+from fourcorners.errors import EXIT_FAILED, UserError, os_reason
+from fourcorners.serving.served import Served, serve, split_words
 
 URI, FILE, DEVICE = "{uri}", "{file}", "{device}"
 """In a command, where the drive is: its NBD address, its file (FUSE), and its block device (a loop
@@ -182,7 +181,7 @@ class _Trial:
         self, command: str, served: Served, output: int = subprocess.PIPE
     ) -> "subprocess.Popen[str]":
         places = {URI: served.nbd, FILE: served.file, DEVICE: served.device}
-        words = shlex.split(command)
+        words = split_words(command)
         for name, place in places.items():
             words = [word.replace(name, str(place)) for word in words]
         try:
@@ -196,7 +195,8 @@ class _Trial:
                 start_new_session=True,
             )
         except (OSError, IndexError) as error:
-            raise UserError(f'"{command}" cannot be started: {error}') from error
+            why = os_reason(error) if isinstance(error, OSError) else "it is empty"
+            raise UserError(f'"{command}" cannot be started: {why}') from error
 
     def _finish(self, process: "subprocess.Popen[str]") -> tuple[int, str]:
         """Exit code and output; a command that takes too long is ended, and has failed."""

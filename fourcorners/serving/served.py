@@ -245,6 +245,8 @@ def serve(
         raise UserError("there is data on the host's disk only with --data FILE: add it")
     if not 0 <= seed <= SEED_MAX:
         raise UserError(f"seed {seed}: use 0 to 2^64 - 1")
+    if nbd == "unix:":
+        raise UserError("--nbd unix: names no socket: write a path behind it, as in unix:v.sock")
     if nbd is None and fuse is None and not ublk and vhost_user is None:
         raise UserError(
             "say where programs reach the drive: --nbd unix:PATH, --fuse FILE, --ublk, or "

@@ -126,10 +126,12 @@ def find(path: str | Path) -> Path:
         # Who names a link means the folder, and that is what is renamed and locked.
         path = path.resolve()
     named = named_path(path)
-    for candidate in (path, named, named.with_name(f".{named.name}.partial")):
+    # The present folder has no name, which with_name() asks for.
+    partial = named.parent / f".{named.name}.partial"
+    for candidate in (path, named, partial):
         if (candidate / schema.MANIFEST).is_file() and not candidate.is_symlink():
             return candidate
-    if (path / LOCK).is_file() or (named.with_name(f".{named.name}.partial") / LOCK).is_file():
+    if (path / LOCK).is_file() or (partial / LOCK).is_file():
         raise UserError(f"{path}: nothing had been saved yet, so begin the run anew")
     around = path if path.is_dir() else path.parent
     unfinished = sorted(named_path(lock.parent).name for lock in around.glob(f".*.partial/{LOCK}"))

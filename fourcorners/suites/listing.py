@@ -84,5 +84,7 @@ def list_tests(name: str | None = None, /) -> TestsAndSuites | DescribedTest:
             ),
         )
     if name not in TESTS:
-        raise UserError(unknown("test", name, list(TESTS)))
+        raise UserError(
+            unknown("test", name, list(TESTS)) + '; "fourcorners tests" lists all of them'
+        )
     return DescribedTest.of(TESTS[name])

@@ -226,8 +226,14 @@ def _scaled(value: Any, scale: float) -> Any:
     return tuple(v * scale for v in value) if isinstance(value, tuple) else value * scale
 
 
+# Names in one sentence: more of them nobody reads.
+_NAMES_MAX = 20
+
+
 def unknown(what: str, name: str, names: list[str]) -> str:
     """What to say of a name that there is none of."""
     near = difflib.get_close_matches(name, names, n=1)
-    hint = f"use one of {', '.join(names)}" if names else "there are none"
+    more = len(names) - _NAMES_MAX
+    shown = ", ".join(names[:_NAMES_MAX]) + (f" and {more} more" if more > 0 else "")
+    hint = f"use one of {shown}" if names else "there are none"
     return f'no {what} named "{name}": ' + (f"did you mean {near[0]}?" if near else hint)

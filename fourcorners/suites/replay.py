@@ -40,6 +40,10 @@ def replay_table(
     ``shown``; raises :class:`UserError` for what is no trace, or cannot be replayed so."""
     if not (speed > 0 and math.isfinite(speed)):
         raise UserError(f"--speed {speed:g}: use a number above 0, such as 2 for twice as fast")
+    if queue_depth is not None and queue_depth < 1:
+        raise UserError(f"--queue-depth {queue_depth}: use 1 or more")
+    if endurance_bytes is not None and endurance_bytes < 1:
+        raise UserError("--endurance: a drive that may take no byte cannot be written to")
     survey = _survey(files, format)
     name = ", ".join(Path(file).name for file in files)
     _check(survey, name, pace, queue_depth)

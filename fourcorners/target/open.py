@@ -17,6 +17,10 @@ from fourcorners.target.real import RealTarget, checked_method
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.target.target import Target, check_seed, io_limit_ns
 
+_NAME_CUTOFF = 0.8
+"""How like a drive's name (difflib's ratio) a missing file's is that was meant for one: a letter or
+two are wrong."""
+
 
 def is_simulated(locator: str) -> bool:
     """Whether a locator names a drive in virtual time: ``sim:NAME``, a drive file, or a command."""
@@ -38,6 +42,8 @@ def open_target(locator: str, *, seed: int = 1, **options: Unpack[TargetOptions]
         UserError: one sentence that says what is wrong and what to do.
     """
     check_seed(seed)
+    if not locator:
+        raise UserError("the target is empty: name a file, a device, or a simulated drive")
     if not is_simulated(locator):
         return _open_real(locator, seed, options)
     for option, value in (
@@ -190,16 +196,12 @@ def _real_options(locator: str, options: TargetOptions) -> RealTargetOptions:
 
 def _refuse_name(locator: str) -> None:
     """Of a file that is not there: whether it is meant for a drive of the catalog."""
-    try:
-        name = catalog.resolve(locator)
-    except UserError:
-        if scheme := re.match("[a-z]+:", locator):
-            kinds = " and ".join(_IN_VIRTUAL_TIME)
-            raise UserError(
-                f'there is no file {locator}, and no kind of target "{scheme[0]}": simulated ones '
-                f"begin with {kinds}, and a file that is to be made with ./"
-            ) from None
-        return
-    raise UserError(
-        f"there is no file {locator}: did you mean the simulated drive {SIMULATED_PREFIX}{name}?"
-    )
+    if meant := catalog.similar(locator, _NAME_CUTOFF):
+        drives = " or ".join(f"{SIMULATED_PREFIX}{name}" for name in meant)
+        raise UserError(f"there is no file {locator}: did you mean the simulated drive {drives}?")
+    if scheme := re.match("[a-z]+:", locator):
+        kinds = " and ".join(_IN_VIRTUAL_TIME)
+        raise UserError(
+            f'there is no file {locator}, and no kind of target "{scheme[0]}": simulated ones '
+            f"begin with {kinds}, and a file that is to be made with ./"
+        )

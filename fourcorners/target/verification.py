@@ -5,6 +5,7 @@ checksum); a ledger knows which write each block should hold. Reads under a mixe
 over everything afterwards are compared with it.
 """
 
+import os
 import secrets
 import zlib
 from collections import Counter
@@ -23,6 +24,7 @@ from fourcorners.recording import Recording
 from fourcorners.target.open import open_target
 from fourcorners.target.options import RealTargetOptions
 from fourcorners.target.target import Target, Watch, check_seed
+from fourcorners.wording import chosen_size
 from fourcorners.workload import SECONDS_MAX, Stream, Workload
 
 # What a stamp is for: the page of a file system, and of most drives.
@@ -261,11 +263,16 @@ def check(
         raise UserError("to verify again, name the state that the first run made: --state")
     if again and not Path(str(state)).is_file():
         raise UserError(f"cannot open the state {state}: there is no such file")
+    if not again and state is not None and os.path.lexists(state):
+        raise UserError(
+            f"{state} is there already: name a new file with --state, or add --again to compare "
+            "with what the run wrote that made this one"
+        )
 
 
 def _check_size(count: int) -> None:
     if count < _FILL_BLOCK_BYTES:
-        raise UserError(f"verification needs at least {_FILL_BLOCK_BYTES} bytes")
+        raise UserError(f"verification needs at least {chosen_size(_FILL_BLOCK_BYTES)}")
 
 
 def _core_state(

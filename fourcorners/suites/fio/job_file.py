@@ -33,7 +33,7 @@ class FioSection:
 def sections_of(path: Path) -> tuple[str, list[FioSection]]:
     """The text of a job file with what it includes, and its jobs; raises :class:`UserError`."""
     lines = list(_lines(path, 0))
-    return "\n".join(text for _, _, text in lines), _sections(lines)
+    return "\n".join(text for _, _, text in lines), _sections(path, lines)
 
 
 _Line = tuple[str, int, str]
@@ -53,7 +53,7 @@ def _lines(path: Path, depth: int) -> Iterator[_Line]:
             yield str(path), number, bare
 
 
-def _sections(lines: list[_Line]) -> list[FioSection]:
+def _sections(job_file: Path, lines: list[_Line]) -> list[FioSection]:
     common: dict[str, str] = {}
     found: list[FioSection] = []
     own: dict[str, str] | None = None
@@ -73,9 +73,7 @@ def _sections(lines: list[_Line]) -> list[FioSection]:
         name = _name(key)
         own[name] = _expanded(value.strip(), where, name) if sign else "1"
     if not found:
-        raise UserError(
-            f"{lines[0][0] if lines else 'the job file'}: there is no job: write one as [name]"
-        )
+        raise UserError(f"{job_file}: there is no job: write one as [name]")
     return found
 
 

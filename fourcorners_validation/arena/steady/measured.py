@@ -17,7 +17,7 @@ import numpy as np
 from fourcorners.analysis.consistency import CLIFF_RATIO_MIN, find_cliff
 from fourcorners.analysis.steady_state import SPARE_SHARE_MAX, UNIFORM, Series, Spread, State, judge
 from fourcorners.documents import Count
-from fourcorners.errors import UserError
+from fourcorners.errors import UserError, os_reason
 from fourcorners.recording.arrays import Floats
 from fourcorners_validation.arena.steady.truth import STEADY_WITHIN
 from fourcorners_validation.arena.tables import Figure, Share, mean_of, quantile_of
@@ -282,7 +282,9 @@ def _rows(file: Path, columns: Sequence[str]) -> list[Mapping[str, str]]:
     try:
         with file.open(encoding="utf-8", newline="") as opened:
             rows: list[Mapping[str, str]] = list(csv.DictReader(opened))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
+        raise UserError(f"cannot read {file}: {os_reason(error)}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"cannot read {file}: {error}") from error
     for column in columns:
         if rows and rows[0].get(column) is None:
