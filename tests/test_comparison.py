@@ -229,6 +229,14 @@ def test_other_workloads_and_cut_recordings_are_not_compared() -> None:
         compared(*sides)
 
 
+def test_the_run_that_has_no_recording_in_common_is_named() -> None:
+    other = FakeRun()
+    other.add_queue_depths("write", {4: 1000.0})
+    subjects = [ComparedRuns(name, [run_at(1000.0)]) for name in ("old", "new")]
+    with pytest.raises(UserError, match=r"^old and odd have no recording in common: run"):
+        compare(*subjects, ComparedRuns("odd", [other]))
+
+
 @pytest.mark.parametrize(
     ("text", "outcome"),
     [
@@ -347,8 +355,10 @@ def test_repeated_runs_tell_all_their_values() -> None:
     assert [setting.words for setting in comparison.settings] == ["kernel: 6.1 or 6.2 against 6.1"]
 
 
-@pytest.mark.parametrize(("iops", "text"), [(2000.0, "+100 %"), (5000.0, "5.00 times")])
-def test_large_changes_are_told_as_multiples(iops: float, text: str) -> None:
+@pytest.mark.parametrize(
+    ("iops", "text"), [(2000.0, "+100 %"), (5000.0, "5.00 times"), (2.0, "1/508 to 1/492")]
+)
+def test_large_changes_are_told_as_multiples_and_parts(iops: float, text: str) -> None:
     comparison = compare(
         ComparedRuns("slow", [run_at(1000.0)]), ComparedRuns("fast", [run_at(iops)])
     )
@@ -382,7 +392,9 @@ def test_differences_are_drawn_in_characters() -> None:
     assert {len(row) for row in (*rows, strip.labels(axis))} == {strip.COLUMNS}
     assert [row.strip() for row in rows] == ["○", "●        │", "│        ●"]
     assert strip.span(axis, [half, twice]).count("●") == 2
-    assert strip.labels(axis).split() == ["1/2", "same", "2", "times"]
+    assert strip.labels(axis).split() == ["1/2", "same", "2"]
+    widest = compare(subjects[0], ComparedRuns("fast", [run_at(1e9)])).differences
+    assert strip.labels(axis_of(widest)).split() == ["1/1000", "same", "1000"]
     far = axis_of([same])
     assert strip.row(far, twice)[-1] == "▶"
     assert strip.row(far, half)[0] == "◀"

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import report_fixture as made_up
+from report_builder import Drive
 from rich.console import Console
 
 from fourcorners import wording
@@ -21,7 +22,7 @@ from fourcorners.analysis.quantity import IOPS
 from fourcorners.analysis.source import measured
 from fourcorners.finding import Finding
 from fourcorners.manifest import Chart
-from fourcorners.reporting import charts
+from fourcorners.reporting import charts, terminal
 from fourcorners.reporting.document import D3
 from fourcorners.reporting.html import render_html, write_html
 from fourcorners.reporting.payload import drive_names, report_payload
@@ -223,6 +224,22 @@ def test_heat_maps_write_numbers_for_people() -> None:
     assert writes["drive"] == 0
 
 
+@pytest.mark.parametrize(("drive", "log"), [(made_up.CORE, True), (made_up.X25M, False)])
+def test_panels_that_one_linear_scale_would_leave_empty_are_logarithmic(
+    drive: Drive, log: bool
+) -> None:
+    run = made_up.make_run(drive, 30)
+    run.manifest.tests[1].name = "mine"
+    run.manifest.tests[1].charts = [Chart("seconds", "IOPS by the second", series=("operation",))]
+    for row in run.rows:
+        row["test"] = row["test"].replace("queue-depth", "mine")
+    [test] = [one for one in charts.tests([run]) if one["name"] == "mine"]
+    [chart] = [one for one in test["charts"] if one["kind"] == "seconds"]
+    tops = [max(value for _, value in one["points"]) for one in chart["series"]]
+    assert (max(tops) > 30 * min(tops)) == log
+    assert chart["y"]["log"] == log
+
+
 def test_intervals_are_those_of_the_analysis() -> None:
     run = made_up.whole_run(made_up.X25M, 100)
     payload = report_payload([run])
@@ -309,6 +326,14 @@ def test_terminal_summary_fits_80_columns() -> None:
         text = console.export_text()
         assert all(len(line.rstrip()) <= 80 for line in text.splitlines())
         assert run.manifest.target.name in text
+
+
+def test_the_longest_access_model_leaves_room_for_its_operation() -> None:
+    row = {"operation": "write", "rate": "76.3", "penalty": "244 ms", "half": "17.7 MiB"}
+    row |= {"block": "11.2 MiB", "fails": "512 KiB to 64 MiB (-45 %)"}
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(terminal._models({"models": [row]}))
+    assert "write" in console.export_text()
 
 
 @pytest.mark.parametrize(

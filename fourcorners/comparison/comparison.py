@@ -19,6 +19,7 @@ from fourcorners.comparison.significance import DIFFERENCE_MIN, surely_differ, v
 from fourcorners.comparison.subject import ComparedRuns, Key, parse_subject, unique_labels
 from fourcorners.errors import UserError
 from fourcorners.finding import Finding
+from fourcorners.wording import sentence_list
 
 ONE_RUN = "One run only of "
 """How the caution begins about subjects that were not repeated."""
@@ -93,10 +94,7 @@ def compared(sides: Sequence[ComparedRuns | str]) -> Comparison:
             shared.append(key)
     other_paces = [f"{one}: {UNLIKE}" for one in dict.fromkeys(unlike)]
     if not shared:
-        raise UserError(
-            "; ".join(other_paces)
-            or "these runs have no recording in common: run the same tests on each"
-        )
+        raise UserError("; ".join(other_paces) or _nothing_shared(subjects, found))
     groups = _groups(shared, first, subjects[0].runs)
     differences = [
         difference
@@ -121,6 +119,16 @@ def compared(sides: Sequence[ComparedRuns | str]) -> Comparison:
         flash=same_flash(subjects),
         measured=found,
     )
+
+
+def _nothing_shared(
+    subjects: Sequence[ComparedRuns], found: Mapping[str, Mapping[Key, list[Measured]]]
+) -> str:
+    """Why there is nothing to compare; of several subjects, which of them have nothing."""
+    first = subjects[0].label
+    apart = [one.label for one in subjects[1:] if not found[one.label].keys() & found[first].keys()]
+    who = sentence_list([first, *apart]) if apart else "these runs"
+    return f"{who} have no recording in common: run the same tests on each"
 
 
 def _difference(

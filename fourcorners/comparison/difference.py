@@ -12,6 +12,8 @@ from fourcorners.finding import Finding
 
 # From here on a change is told as a multiple of the baseline.
 _TIMES_MIN = 3.0
+# Below this, percent without a fraction would say that nothing is left: -100 %.
+_PART_MAX = 0.01
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ class Difference:
 
 
 def change(difference: Difference) -> str:
-    """A difference as a share of the baseline: ``+12 to +15 %``, or ``4.81 to 5.02 times``."""
+    """A difference as a share of the baseline: ``+12 to +15 %``, ``4.81 to 5.02 times``, or
+    ``1/620 to 1/480``."""
     if difference.ratio is None:
         ratio = difference.value / difference.baseline
         return f"{change_words(ratio, ratio)}, no interval"
@@ -77,10 +80,20 @@ def change(difference: Difference) -> str:
 
 
 def change_words(low: float, high: float) -> str:
-    """Changes in percent with signs, or multiples where a percentage would be hard to read."""
-    write, unit = (wording.number, "times") if high >= _TIMES_MIN else (_percent, "%")
-    texts = [write(low), write(high)]
-    return f"{texts[0] if texts[0] == texts[1] else ' to '.join(texts)} {unit}"
+    """Changes in percent with signs, or multiples or parts where a percentage would be hard to
+    read."""
+    if 0 < low < _PART_MAX:
+        texts, unit = [_part(low), _part(high)], " times" if high >= 1 else ""
+    elif high >= _TIMES_MIN:
+        texts, unit = [wording.number(low), wording.number(high)], " times"
+    else:
+        texts, unit = [_percent(low), _percent(high)], " %"
+    return f"{texts[0] if texts[0] == texts[1] else ' to '.join(texts)}{unit}"
+
+
+def _part(ratio: float) -> str:
+    """A ratio as a part of the baseline, or as a multiple of it."""
+    return f"1/{wording.number(1 / ratio)}" if ratio < 1 else wording.number(ratio)
 
 
 def _percent(ratio: float) -> str:

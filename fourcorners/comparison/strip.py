@@ -14,11 +14,12 @@ _TOLD, _OPEN, _LINE, _SAME = "●", "○", "─", "│"
 
 
 def labels(axis: Axis) -> str:
-    """What stands above the rows: a round ratio on either side where it belongs, and "same"."""
+    """What stands above the rows: a round ratio on either side where it belongs, and "same".
+    There is no room for "times"."""
     signs = list(" " * COLUMNS)
     log = math.log(axis.step)
     low, high = axis.step_words
-    for at, text in ((0.0, "same"), (-log, low), (log, high)):
+    for at, text in ((0.0, "same"), (-log, low), (log, high.removesuffix(" times"))):
         first = max(0, min(COLUMNS - len(text), _column(axis, at) - len(text) // 2))
         signs[first : first + len(text)] = text
     return "".join(signs)

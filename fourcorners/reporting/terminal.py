@@ -177,7 +177,7 @@ def _claimed(row: dict[str, str]) -> str:
 
 def _models(view: dict[str, Any]) -> Table:
     table = _table(
-        "Access model", "", "MB/s", "per access", "half speed at", "block, at most", "fails at"
+        "Access model", "", "MB/s", "per\naccess", "half\nspeed at", "block,\nat most", "fails at"
     )
     for row in view["models"]:
         columns = ("operation", "rate", "penalty", "half", "block", "fails")

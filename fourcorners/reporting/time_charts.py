@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,9 @@ from .run import ReportedRun
 
 MAPS_DRAWN = 24
 """Maps of one chart, at most."""
+
+# A panel is some 150 pixels high: what has a thirtieth of the scale lies five above the axis.
+_LINEAR_MAX = 30
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ def seconds(
             "x": axis("written", "", "x")
             if written
             else {"key": "second", "title": "second", "log": False},
-            "y": axis(y, log, "y"),
+            "y": axis(y, "y" if not in_order and _far_apart(shown.values()) else log, "y"),
             "series": [
                 {
                     "drive": drive,
@@ -103,6 +106,18 @@ def seconds(
             ],
         }
     ]
+
+
+def _far_apart(series: Iterable[Sequence[Sequence[Any]]]) -> bool:
+    """Whether panels with one linear scale would show some of the series as their zero line, and
+    all can be drawn on a logarithmic one."""
+    tops = []
+    for points in series:
+        values = [value for _, value in points if value is not None]
+        if not values or min(values) <= 0:
+            return False
+        tops.append(max(values))
+    return bool(max(tops) > _LINEAR_MAX * min(tops))
 
 
 def _second(whole: BySecond, second: int, y: str) -> float | None:
