@@ -125,6 +125,25 @@ def test_boundaries_of_a_rise_that_disagree_show_no_unit(second: float, unit: in
     assert mapping_unit.unit(view_of(run)).value == unit
 
 
+@pytest.mark.parametrize(("doubled", "unit"), [((1.9, 2.04), None), ((1.7, 1.8), 32 * KIB)])
+def test_a_rise_that_goes_on_shows_no_unit(
+    doubled: tuple[float, float], unit: int | None
+) -> None:
+    """The first was measured on a drive that maps 64 KiB on four dies."""
+    rise = (1.01, 1.01, 0.96, 1.06, 1.29, 1.66, *doubled, 1.71, 1.85, 1.63, 1.65, 1.53, 1.48)
+    run = FakeRun()
+    for step, factor in enumerate(rise):
+        for where, times in (("at", 1.0), ("across", factor)):
+            run.add(
+                f"probe-alignment/{where}/{KIB << step}",
+                "write",
+                iops=2_500.0 / times,
+                boundary_bytes=KIB << step,
+                where=where,
+            )
+    assert mapping_unit.unit(view_of(run)).value == unit
+
+
 @pytest.mark.parametrize(("second_s", "unit"), [(0.1, 256 * KIB), (0.05, None)])
 def test_of_merged_blocks_two_take_twice_as_long(second_s: float, unit: int | None) -> None:
     run = FakeRun()

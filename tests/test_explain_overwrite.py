@@ -10,7 +10,7 @@ from explain_fixture import MIB, code, probed, small_ssd, view_of
 
 import fourcorners as fc
 from fourcorners.analysis.internals.answer import known
-from fourcorners.analysis.internals.collection import stalls
+from fourcorners.analysis.internals.collection import spare_area, stalls
 from fourcorners.analysis.internals.collection.spare_area import counted, find_cliff
 from fourcorners.analysis.internals.collection.superblock import (
     Cycle,
@@ -231,6 +231,26 @@ def test_an_amplification_that_the_bytes_before_the_cliff_contradict_is_not_give
     other = None if by_bytes is None else known(by_bytes[0], said, interval=by_bytes[1])
     checks = counted(by_pace, other, ["fill"]).checks
     assert [check.holds for check in checks] == ([] if status is None else [status])
+
+
+@pytest.mark.parametrize(("unit", "least"), [(4, 4), (64, 0), (0, 64)])
+def test_writes_of_less_than_a_unit_do_not_count_the_spare_area(unit: int, least: int) -> None:
+    """A drive that maps or unmaps no less than 64 KiB puts each random write into a unit."""
+    run = FakeRun()
+    run.add("probe-overwrite/fill", "write", iops=20_000.0, elapsed_s=12.8, stage="fill")
+    for part, seconds in enumerate([0.16] * 10 + [1.0] * 30):
+        run.add(
+            f"probe-overwrite/{part}",
+            "write",
+            iops=256 / seconds,
+            elapsed_s=seconds,
+            block_bytes=4096,
+            stage="overwrite",
+        )
+    sizes = {"mapping_unit": 1024.0 * unit or None, "trim_granularity": 1024.0 * least}
+    found = spare_area.by_cliff(view_of(run, **sizes, write_buffer_bytes=1e6))
+    assert (found.value is None) == (64 in (unit, least))
+    assert found.value or found.said.code == "over_provisioning.part_of_unit"
 
 
 def test_a_slower_part_before_the_cliff_is_its_beginning() -> None:

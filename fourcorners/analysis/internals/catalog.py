@@ -106,7 +106,15 @@ _PROGRAM_NEEDS = (
     "power_loss_protection",
     "write_drain_rate",
 )
-_SPARE_NEEDS = ("link_ceiling", "log_blocks", *_THROUGH, "superblock_bytes", "write_buffer_bytes")
+_SPARE_NEEDS = (
+    "link_ceiling",
+    "log_blocks",
+    *_THROUGH,
+    "superblock_bytes",
+    "write_buffer_bytes",
+    "mapping_unit",
+    "trim_granularity",
+)
 
 
 # fmt: off

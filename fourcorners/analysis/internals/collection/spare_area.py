@@ -238,6 +238,11 @@ def _hidden(view: View) -> Answer | None:
         return unknown(say("over_provisioning.logged"))
     if write_buffer.writes_through(view) and not view.once(_fills_pages):
         return unknown(say("over_provisioning.padded"))
+    block = OVERWRITE(view)[0].block_bytes if OVERWRITE(view) else None
+    unit = max(view.value(name) or 0.0 for name in ("mapping_unit", "trim_granularity"))
+    # A buffer gathers writes of one unit, and writes at random are of many.
+    if block is not None and unit > block and not view.once(_fills_pages):
+        return unknown(say("over_provisioning.part_of_unit", unit=unit, block=block))
     return None
 
 
@@ -302,11 +307,14 @@ def by_cliff(view: View) -> Answer:
 
 
 def _tested(view: View, answer: Answer) -> Answer:
-    """The answer; a buffer gathers whole pages, and so do writes that fill their pages."""
-    if not write_buffer.writes_through(view):
+    """The answer; a buffer gathers whole pages of units that are no larger than a write, and so do
+    writes that fill their pages."""
+    if not write_buffer.writes_through(view) and view.value("mapping_unit"):
         return answer.checked(Assumption.WRITES_FILL_PAGES, None)
     evidence = [m.recording for m in (*FILL(view)[:1], *OVERWRITE(view)[:1])]
-    return answer.checked(Assumption.WRITES_FILL_PAGES, view.once(_fills_pages), evidence)
+    if (fills := view.once(_fills_pages)) or write_buffer.writes_through(view):
+        return answer.checked(Assumption.WRITES_FILL_PAGES, fills, evidence)
+    return answer
 
 
 def by_amplification(view: View) -> Answer:

@@ -73,6 +73,9 @@ freedom beyond the model's three parameters."""
 _PLATEAU = 2
 """So many boundaries beyond the unit must have been measured: an endless rise shows no unit."""
 
+_STILL_RISES = 0.01
+"""The chance that a rise which ends at the unit seems to go on over these next boundaries."""
+
 
 @dataclass(frozen=True)
 class _Pairs:
@@ -218,6 +221,8 @@ def _best(view: View) -> tuple[_Fit | None, bool]:
     fits = _fits(pairs, 0.0)
     if not fits:
         return None, False
+    if _still_rises(pairs, fits[0].unit_bytes):
+        return fits[0], False
     if fits[0].cost <= _COST_MAX:
         clear_rise = fits[0].excess >= _CLEAR_EXCESS or _alone(fits)
         return fits[0], clear_rise and fits[0].rise_misfit <= _RISE_MISFIT_MAX
@@ -225,6 +230,15 @@ def _best(view: View) -> tuple[_Fit | None, bool]:
     if clear and clear[0].cost <= _CLEAR_COST and clear[0].excess >= _CLEAR_EXCESS:
         return clear[0], _alone(clear)
     return fits[0], False
+
+
+def _still_rises(pairs: _Pairs, unit_bytes: float) -> bool:
+    """Whether the factors of the next boundaries are above that of the unit by more than chance
+    explains: the rise ends later, and what lowers the factors beyond hides where."""
+    unit = int(np.searchsorted(pairs.boundary_bytes, unit_bytes))
+    logs = np.log(pairs.factor[unit : unit + 1 + _PLATEAU])
+    error = _SCATTER * math.sqrt(1 + 1 / _PLATEAU)
+    return float(logs[1:].mean() - logs[0]) > float(scipy.stats.norm.isf(_STILL_RISES)) * error
 
 
 def _alone(fits: Sequence[_Fit]) -> bool:
