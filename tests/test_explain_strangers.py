@@ -139,3 +139,22 @@ def test_reads_that_wait_for_their_turn_to_complete_do_not_show_a_short_queue(
         about: dict[str, Any] = {"pattern": "random", "queue_depth": queue}
         run.add(f"probe-depth/random/{queue}", "read", iops=iops, **about)
     assert command_queue.queue_depth(view_of(run)).value == depth
+
+
+def test_a_memory_of_whole_pages_leaves_reading_ahead_unknown_in_words() -> None:
+    """Reads in sequence find most of a page that a read before them brought into memory."""
+    run = FakeRun()
+    about: dict[str, Any] = {"block_bytes": 4096}
+    run.add("probe-caches/random", "read", iops=12_500.0, pattern="random", **about)
+    run.add("probe-caches/sequential", "read", iops=30_000.0, pattern="sequential", **about)
+    times = np.array([10_000, 80_000])
+    counts = np.array([855, 145])
+    run.histograms["probe-caches/sequential", "read"] = (times, times, counts)
+    for region in (2**20, 2**25):
+        where = {"region_bytes": region, "wanted_ios": 1}
+        run.add(f"probe-caches/region/{region}", "read", iops=100_000.0, **where, **about)
+    found = Resolver(run)
+    for name in ("read_ahead", "read_ahead_streams", "read_ahead_bytes"):
+        finding = found.finding(name)
+        assert finding is not None
+        assert finding.text.startswith("85.5 % of small sequential reads are in memory.")

@@ -67,6 +67,10 @@ class Resolver:
             answer = row.estimator(view)
         if answer is None:
             return None
+        # Another row may give the same answer, and has sentences of its own.
+        if "." not in answer.said.code:
+            code = sentences.code_of(row.section, answer.said.code)
+            answer = replace(answer, said=Said(code, answer.said.parameters))
         answer = pace.widened(view, answer, row.unit)
         if answer.evidence is None:
             answer = replace(answer, evidence=ids(view.once(row.rests_on)))
@@ -104,9 +108,7 @@ def _clauses(assumptions: list[Assumption]) -> list[Said]:
 
 def as_finding(row: Asked, answer: Answer) -> Finding:
     """Makes the finding of a row from its answer."""
-    said, detail = answer.said, dict(answer.detail)
-    if "." not in said.code:
-        said = Said(sentences.code_of(row.section, said.code), said.parameters)
+    detail = dict(answer.detail)
     if row.kind in (ValueKind.DISCRETE, ValueKind.YES_NO):
         detail["discrete"] = True
     if row.assumes and answer.verdict != "not applicable":
@@ -115,7 +117,7 @@ def as_finding(row: Asked, answer: Answer) -> Finding:
         row.name,
         row.title,
         answer.verdict,
-        said,
+        answer.said,
         value=answer.value,
         unit=None if answer.value is None else row.unit,
         interval=answer.interval,

@@ -246,11 +246,8 @@ def streams(view: View) -> Answer | None:
         return None
     if ahead.value == 0:
         return inapplicable(say("not_ahead"))
-    if ahead.value is None and "in_memory" not in ahead.detail:
-        return replace(ahead, checks=())
     if ahead.value is None:
-        share = ahead.detail["in_memory"]
-        return unknown(say("read_ahead.maybe_beside", in_memory=share))
+        return replace(ahead, checks=())
     side = by(SIDE_BY_SIDE(view), PointAxis.SEQUENCES)
     hit = {count: share_below(m, alone.limit_s) for count, m in side.items()}
     last, missed = bracket({1: True} | _all_hit(hit, of_pages=not view.is_disk))
