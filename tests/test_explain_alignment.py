@@ -126,9 +126,7 @@ def test_boundaries_of_a_rise_that_disagree_show_no_unit(second: float, unit: in
 
 
 @pytest.mark.parametrize(("doubled", "unit"), [((1.9, 2.04), None), ((1.7, 1.8), 32 * KIB)])
-def test_a_rise_that_goes_on_shows_no_unit(
-    doubled: tuple[float, float], unit: int | None
-) -> None:
+def test_a_rise_that_goes_on_shows_no_unit(doubled: tuple[float, float], unit: int | None) -> None:
     """The first was measured on a drive that maps 64 KiB on four dies."""
     rise = (1.01, 1.01, 0.96, 1.06, 1.29, 1.66, *doubled, 1.71, 1.85, 1.63, 1.65, 1.53, 1.48)
     run = FakeRun()

@@ -238,7 +238,9 @@ def _hidden(view: View) -> Answer | None:
         return unknown(say("over_provisioning.logged"))
     if write_buffer.writes_through(view) and not view.once(_fills_pages):
         return unknown(say("over_provisioning.padded"))
-    block = OVERWRITE(view)[0].block_bytes if OVERWRITE(view) else None
+    if view.once(cliff_of) is None:
+        return None
+    block = OVERWRITE(view)[0].block_bytes
     unit = max(view.value(name) or 0.0 for name in ("mapping_unit", "trim_granularity"))
     # A buffer gathers writes of one unit, and writes at random are of many.
     if block is not None and unit > block and not view.once(_fills_pages):
