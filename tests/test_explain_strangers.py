@@ -151,8 +151,8 @@ def test_a_memory_of_whole_pages_leaves_reading_ahead_unknown_in_words() -> None
     counts = np.array([855, 145])
     run.histograms["probe-caches/sequential", "read"] = (times, times, counts)
     for region in (2**20, 2**25):
-        where = {"region_bytes": region, "wanted_ios": 1}
-        run.add(f"probe-caches/region/{region}", "read", iops=100_000.0, **where, **about)
+        where = about | {"region_bytes": region, "wanted_ios": 1}
+        run.add(f"probe-caches/region/{region}", "read", iops=100_000.0, **where)
     found = Resolver(run)
     for name in ("read_ahead", "read_ahead_streams", "read_ahead_bytes"):
         finding = found.finding(name)
