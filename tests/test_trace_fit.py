@@ -153,3 +153,24 @@ def test_what_waits_in_a_drive_comes_together_as_in_the_trace(tmp_path: Path) ->
     assert kind == "bursts"
     assert int(ios) == pytest.approx(300, rel=0.03)
     assert float(peak) == pytest.approx(300 / (300 * 2e-5 + 2 * 5e-3), rel=0.1)
+
+
+def test_a_flush_after_no_whole_number_of_writes_is_as_frequent(tmp_path: Path) -> None:
+    """Commits of one write or, of a log that grows, of two in turn: a flush for 1.4 writes, which a
+    whole number would make 1.4 times as many."""
+    generator = np.random.default_rng(5)
+    rows = []
+    for number, time in enumerate(np.cumsum(generator.exponential(2e7, 800)).astype(int).tolist()):
+        for io in range(2 if number % 5 < 2 else 1):
+            offset = 16384 * int(generator.integers(1000))
+            rows.append((time + 10_000 * io, "write", 0, offset, 9216))
+        rows.append((time + 20_000, "flush", 0, 0, 0))
+    fit = fc.trace_fit(made(tmp_path / "growing.csv", rows))
+    assert sum(one.ios for one in fit.streams) == 1120
+    said = sum(one.ios / one.flush_every_writes for one in fit.streams if one.flush_every_writes)
+    assert said == pytest.approx(800, rel=0.01)
+    # Each flush is due right behind its write.
+    [log] = [one for one in fit.streams if one.flush_every_writes]
+    kind, rate, ios, *_ = log.arrival.split(":")
+    assert (log.flush_every_writes, kind, ios) == (1, "bursts", "2")
+    assert float(rate) == pytest.approx(2 * 800 / fit.length_s, rel=0.01)

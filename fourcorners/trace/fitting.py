@@ -1,9 +1,9 @@
 """A trace becomes a workload of streams: a suite file that runs like any other.
 
 Reads and writes are told apart, of each what goes on where another one of the last 32 ended from
-what does not, and of each of these what comes in large bursts from the rest. Each of the up to
-eight parts is a stream with its own sizes, places, skew and arrivals. What streams cannot say is
-counted and told.
+what does not, of each of these what comes in large bursts from the rest, and of writes those
+that a flush follows, where it follows no whole number of them. Each of the up to twelve parts is a
+stream with its own sizes, places, skew and arrivals. What streams cannot say is counted and told.
 """
 
 from __future__ import annotations
@@ -48,6 +48,9 @@ _LARGE = 8
 """A burst of so many times the median one's I/Os is of another kind."""
 _LARGE_SHARE = 0.05
 """Of the I/Os that are in large bursts, or in others: of fewer no stream is made."""
+_FLUSHES_WRONG = 1 / 8
+"""Of a part's flushes: a stream flushes after a whole number of writes, and from four on that is as
+far off as rounding can be."""
 _REGULAR = 0.3
 """Of the squared coefficient of variation of the gaps, which is 1 of arrivals at random: below it
 they are at equal distances."""
@@ -122,6 +125,9 @@ def fitted(file: Path | str, *, name: str | None = None, format: str | None = No
         raise UserError(f"{file} has no two reads or writes at different times: nothing to fit")
     sequential = _sequential(columns)
     parts: list[tuple[str, bool, npt.NDArray[np.bool_]]] = []
+    flushes, flushed = _flushes(operations)
+    if alone := int((operations == "flush").sum()) - len(flushes):
+        left_out["flush"] = alone
     for operation in ("read", "write"):
         of = operations == operation
         in_runs = of & sequential
@@ -132,11 +138,12 @@ def fitted(file: Path | str, *, name: str | None = None, format: str | None = No
         parts += [
             (operation, runs, part)
             for runs, chosen in ((True, in_runs), (False, of & ~in_runs))
-            for part in _by_bursts(times, chosen)
+            for large in _by_bursts(times, chosen)
+            for part in _by_flushes(large, flushed)
         ]
     found = []
-    flushes = _flushes(operations, parts, left_out)
-    for (operation, runs, chosen), own in zip(parts, flushes, strict=True):
+    for operation, runs, chosen in parts:
+        own = flushes[chosen[flushed]]
         own_fua = fua[chosen]
         is_fua = bool(own_fua.mean() >= 0.5)
         if wrong := int((own_fua != is_fua).sum()):
@@ -377,21 +384,28 @@ def _bursts(times: Array) -> npt.NDArray[np.intp]:
 
 def _flushes(
     operations: npt.NDArray[np.generic],
-    parts: Sequence[tuple[str, bool, npt.NDArray[np.bool_]]],
-    left_out: dict[str, int],
-) -> list[npt.NDArray[np.intp]]:
-    """Of each part the flushes that belong to it: to the last write before them, one to each."""
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """The flushes that belong to writes, one to each, and the writes: the last ones before them."""
     flushes = np.flatnonzero(operations == "flush")
     writes = np.flatnonzero(operations == "write")
     before = np.searchsorted(writes, flushes)
     flushes, owners = flushes[before > 0], writes[before[before > 0] - 1]
     owners, first = np.unique(owners, return_index=True)
-    if alone := int((operations == "flush").sum()) - len(owners):
-        left_out["flush"] = alone
-    return [
-        flushes[first][chosen[owners]] if operation == "write" else flushes[:0]
-        for operation, _, chosen in parts
-    ]
+    return flushes[first], owners
+
+
+def _by_flushes(
+    chosen: npt.NDArray[np.bool_], flushed: npt.NDArray[np.intp]
+) -> list[npt.NDArray[np.bool_]]:
+    """Writes that a flush follows, and the rest, where a flush after a whole number of them would
+    be far too often or too seldom; one part where it would not, or where none has one."""
+    own = flushed[chosen[flushed]]
+    each = int(chosen.sum()) / max(len(own), 1)
+    if not len(own) or abs(round(each) - each) <= _FLUSHES_WRONG * each:
+        return [chosen]
+    with_flush = np.zeros_like(chosen)
+    with_flush[own] = True
+    return [with_flush, chosen & ~with_flush]
 
 
 def _place(
