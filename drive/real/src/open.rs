@@ -138,9 +138,9 @@ impl RealFile {
         Ok(self)
     }
 
-    /// The same for a worker whose requests are due at times: unless `cpus` names others,
-    /// it keeps off processors that the device interrupts, as what is due meanwhile is
-    /// late.
+    /// The same for a worker whose requests are due at times, as what is due while it has no
+    /// processor is late: it goes before other threads where that is permitted, and, unless
+    /// `cpus` names others, keeps off processors that the device interrupts.
     pub fn punctual_target(&self, seed: u64) -> RealTarget {
         let mut target = self.target(seed);
         target.is_punctual = true;

@@ -190,6 +190,9 @@ impl Target for RealTarget {
         if !self.engine.cpus.is_empty() {
             bind_to_cpu(self.engine.cpus[(self.index % self.engine.cpus.len() as u64) as usize])?;
         }
+        if self.is_punctual {
+            processors::go_first();
+        }
         // A kernel thread that polls would be kept to what is left of processors as well.
         if self.is_punctual && self.engine.cpus.is_empty() && !self.engine.sq_poll {
             processors::keep_off(&interrupts::processors(&self.file));
