@@ -1,5 +1,6 @@
 """Devices of unusual design: what hides a medium is not taken for it."""
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from fourcorners.analysis.internals.link import command_queue
 from fourcorners.analysis.internals.method.doubt import Doubts
 from fourcorners.analysis.internals.resolver import Resolver
 from fourcorners.finding import PRESENCE, Finding
+from fourcorners.recording import Recording
 
 
 def _flushed(read_s: float) -> FakeRun:
@@ -158,3 +160,28 @@ def test_a_memory_of_whole_pages_leaves_reading_ahead_unknown_in_words() -> None
         finding = found.finding(name)
         assert finding is not None
         assert finding.text.startswith("85.5 % of small sequential reads are in memory.")
+
+
+@dataclass
+class _Failing(FakeRun):
+    """A run, one recording of which ended when a request never completed."""
+
+    failed: str = ""
+
+    @property
+    def recordings(self) -> list[Recording]:
+        return [
+            replace(one, failure="1 requests never complete" if one.id == self.failed else None)
+            for one in super().recordings
+        ]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_wait_for_what_never_completes_is_no_misfit_of_a_model(fails: bool) -> None:
+    run = _Failing()
+    for block in (512 * 2**step for step in range(10)):
+        seconds = 600.0 if block == 16384 else 1e-4 + block / 500e6
+        about = {"pattern": "random", "block_bytes": block, "content": "incompressible"}
+        run.add(f"probe-sizes/write/{block}", "write", iops=1 / seconds, queue_depth=1, **about)
+    run.failed = "probe-sizes/write/16384" if fails else ""
+    assert (Resolver(run).finding("misfit_write") is None) == fails
