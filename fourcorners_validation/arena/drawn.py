@@ -2,20 +2,20 @@
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import as_completed
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from fourcorners.errors import UserError
 from fourcorners_validation.arena.explain.specimens import SOURCES, compile_specimens
-from fourcorners_validation.arena.frame import run_all, run_catalog
 from fourcorners_validation.study import workers
 
 FOREIGN_PROBED = 63
 """Foreign drives that are drawn by default: nine of each specimen."""
 
 Rows = Sequence[Sequence[str]]
-DrawnResult = TypeVar("DrawnResult")
+Outcome = TypeVar("Outcome")
 
 
 def silent(_: str) -> None:
@@ -36,27 +36,24 @@ def compiled(specimens: str | Path | None) -> Iterator[str]:
         yield programs
 
 
-def drawn_outcomes(
-    one: Callable[[int, int], DrawnResult],
-    catalog: bool,
+def run_all(
+    one: Callable[[int, int], Outcome],
     count: int,
+    *,
     seed: int,
     jobs: int,
     tell: Callable[[str], object],
-) -> list[DrawnResult]:
-    """The outcome of each drive, of the catalog or of a number of drawn ones."""
-    progress = counting(tell, "drives")
+    what: str = "drives",
+) -> list[Outcome]:
+    """The outcomes of ``one(seed, index)`` for every index below ``count``, in order.
+
+    ``tell`` is told how many are done, of every ten and at the end. An error of ``one`` is raised
+    as soon as it is known.
+    """
     with workers(jobs) as executor:
-        if catalog:
-            return run_catalog(executor, one, seed=seed, progress=progress)
-        return run_all(executor, one, count=count, seed=seed, progress=progress)
-
-
-def counting(tell: Callable[[str], object], what: str) -> Callable[[int, int], None]:
-    """Tells how many are done: of every ten, and at the end."""
-
-    def told(done: int, count: int) -> None:
-        if done % 10 == 0 or done == count:
-            tell(f"{done} of {count} {what}")
-
-    return told
+        futures = [executor.submit(one, seed, index) for index in range(count)]
+        for done, future in enumerate(as_completed(futures), start=1):
+            future.result()
+            if done % 10 == 0 or done == count:
+                tell(f"{done} of {count} {what}")
+        return [future.result() for future in futures]

@@ -13,7 +13,7 @@ from fourcorners_validation.arena.explain.drives import Hidden, draw
 from fourcorners_validation.arena.explain.known import known
 from fourcorners_validation.arena.explain.noise import as_seen
 from fourcorners_validation.arena.explain.truths import TRUTHS, Truth, true_of
-from fourcorners_validation.arena.frame import measured
+from fourcorners_validation.arena.hidden_run import measured
 from fourcorners_validation.arena.tables import Figure, Share, mean_of, quantile_of
 
 SUITE = "explain"

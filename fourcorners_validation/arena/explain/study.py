@@ -14,9 +14,8 @@ from fourcorners_validation.arena.drawn import (
     FOREIGN_PROBED,
     Rows,
     compiled,
-    counting,
-    drawn_outcomes,
     only_foreign,
+    run_all,
     silent,
 )
 from fourcorners_validation.arena.explain import contest as probing
@@ -26,8 +25,7 @@ from fourcorners_validation.arena.explain.goals import FOREIGN
 from fourcorners_validation.arena.explain.noise import check_noise
 from fourcorners_validation.arena.explain.program import check_program, run_foreign, run_program
 from fourcorners_validation.arena.explain.truths import TRUTHS
-from fourcorners_validation.arena.frame import run_all
-from fourcorners_validation.study import Written, outputs, workers
+from fourcorners_validation.study import Written, outputs
 from fourcorners_validation.study import write as write_documents
 
 # As many as make a share of 5 % known within 4 points (95 %, binomial).
@@ -210,10 +208,11 @@ def arena_explain(
     if foreign:
         with compiled(specimens) as programs:
             one: _ProbeOne = partial(run_foreign, programs, noise=noise)
-            probed = drawn_outcomes(one, False, drives or FOREIGN_PROBED, seed, jobs, tell)
+            probed = run_all(one, drives or FOREIGN_PROBED, seed=seed, jobs=jobs, tell=tell)
     else:
         one = partial(probing.run_known if catalog else probing.run_drive, noise=noise)
-        probed = drawn_outcomes(one, catalog, drives or _DRIVES_PROBED, seed, jobs, tell)
+        count = len(names()) if catalog else drives or _DRIVES_PROBED
+        probed = run_all(one, count, seed=seed, jobs=jobs, tell=tell)
     scores, found = _scored(probed), tuple(probed)
     if catalog:
         study: ProbingStudy = KnownStudy(seed, scores, found, tuple(names()))
@@ -240,10 +239,7 @@ def _of_programs(
     for locator in target:
         check_program(locator)
     one_of = partial(run_program, tuple(target), noise=noise)
-    with workers(jobs) as executor:
-        found = run_all(
-            executor, one_of, count=len(target), seed=seed, progress=counting(tell, "drives")
-        )
+    found = run_all(one_of, len(target), seed=seed, jobs=jobs, tell=tell)
     scores = tuple(score for score in _scored(found) if score.drives)
     return TargetStudy(seed, scores, tuple(found), tuple(target))
 

@@ -16,7 +16,7 @@ from fourcorners.suites.suite import Suite, find_suite
 from fourcorners_validation.arena.explain.drives import Hidden, draw
 from fourcorners_validation.arena.explain.foreign import draw_foreign
 from fourcorners_validation.arena.explain.known import known
-from fourcorners_validation.arena.frame import measured
+from fourcorners_validation.arena.hidden_run import measured
 from fourcorners_validation.arena.sentences.contradictions import contradictions
 from fourcorners_validation.arena.sentences.drive import ForeignDrive, KnownDrive, OwnDrive
 from fourcorners_validation.arena.sentences.page import Page

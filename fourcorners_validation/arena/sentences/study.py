@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fourcorners.catalog import names
 from fourcorners.documents import Seed
 from fourcorners.errors import UserError
 from fourcorners.store.kept_runs import kept_runs
@@ -14,8 +15,8 @@ from fourcorners_validation.arena.drawn import (
     FOREIGN_PROBED,
     Rows,
     compiled,
-    drawn_outcomes,
     only_foreign,
+    run_all,
     silent,
 )
 from fourcorners_validation.arena.sentences import contest as saying
@@ -105,7 +106,7 @@ def arena_sentences(
             raise UserError("--write is for simulated drives: leave it out with --runs")
         kept = kept_runs([Path(runs)])
         return SentenceStudy(seed, tuple(saying.judge_run(one.run.path) for one in kept))
-    count = drives or (FOREIGN_PROBED if foreign else _DRIVES_TOLD_OF)
+    count = len(names()) if catalog else drives or (FOREIGN_PROBED if foreign else _DRIVES_TOLD_OF)
     if foreign:
         name, which, of = saying_document.FOREIGN_NAME, "--foreign ", saying_document.FOREIGN
     elif catalog:
@@ -116,10 +117,10 @@ def arena_sentences(
     if foreign:
         with compiled(specimens) as programs:
             of_programs = partial(saying.run_foreign_drive, programs)
-            judged = drawn_outcomes(of_programs, False, count, seed, jobs, tell)
+            judged = run_all(of_programs, count, seed=seed, jobs=jobs, tell=tell)
     else:
         one = saying.run_known if catalog else saying.run_drive
-        judged = drawn_outcomes(one, catalog, count, seed, jobs, tell)
+        judged = run_all(one, count, seed=seed, jobs=jobs, tell=tell)
     study = SentenceStudy(seed, tuple(judged))
     drawn = which if catalog else f"{which}--drives {count}"
     command = f"fourcorners arena sentences {drawn} --seed {seed} --write docs"

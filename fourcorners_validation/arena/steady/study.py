@@ -11,11 +11,10 @@ from fourcorners.documents import Seed
 from fourcorners_validation.arena.drawn import (
     Rows,
     compiled,
-    counting,
     only_foreign,
+    run_all,
     silent,
 )
-from fourcorners_validation.arena.frame import run_all
 from fourcorners_validation.arena.steady import document as steady_document
 from fourcorners_validation.arena.steady import foreign_document as steady_foreign_document
 from fourcorners_validation.arena.steady import measured_page
@@ -133,19 +132,17 @@ def arena_steady(
     """
     name = steady_foreign_document.NAME if foreign else "steady-state.md"
     to = outputs(write, [name], replace)
-    progress = counting(tell, "traces")
+    run_traces = partial(run_all, seed=seed, jobs=jobs, tell=tell, what="traces")
     if foreign:
-        with compiled(specimens) as programs, workers(jobs) as executor:
-            one = partial(run_foreign_trace, programs)
-            count = traces or _FOREIGN_TRACES
-            stopped = run_all(executor, one, count=count, seed=seed, progress=progress)
+        with compiled(specimens) as programs:
+            stopped = run_traces(partial(run_foreign_trace, programs), traces or _FOREIGN_TRACES)
         found = ForeignSteadyStudy(seed, tuple(stopped), ())
         render = steady_foreign_document.render_foreign_traces
         return write_documents(found, [partial(render, stopped, seed=seed)], to)
     only_foreign(specimens)
     count = traces or _TRACES
+    stopped = run_traces(run_trace, count)
     with workers(jobs) as executor:
-        stopped = run_all(executor, run_trace, count=count, seed=seed, progress=progress)
         recipes = run_recipes(executor, traces=count, seed=seed)
     study = SteadyStudy(seed, tuple(stopped), tuple(recipes))
     text = partial(steady_document.render_markdown, stopped, recipes, seed=seed)
