@@ -30,6 +30,25 @@ if TYPE_CHECKING:
     from fourcorners.errors import UserError
     from fourcorners.importing import import_
     from fourcorners.keeping import ListedRun, export, note, query, runs
+    from fourcorners.patterns import (
+        CLOSED_LOOP,
+        INCOMPRESSIBLE,
+        PERMUTED,
+        REPEATED,
+        bursts,
+        compressible,
+        duplicated,
+        fixed_rate,
+        hot_cold,
+        normal,
+        pareto,
+        partly_random,
+        poisson_rate,
+        runs_of,
+        strided,
+        zipf,
+        zoned,
+    )
     from fourcorners.recording import (
         IoLog,
         LatencyDistribution,
@@ -74,27 +93,7 @@ if TYPE_CHECKING:
     from fourcorners.trace.file_system import trace_layout
     from fourcorners.trace.fitting import TraceFit
     from fourcorners.trace.information import trace_info
-    from fourcorners.workload import (
-        CLOSED_LOOP,
-        INCOMPRESSIBLE,
-        PERMUTED,
-        REPEATED,
-        Stream,
-        Workload,
-        bursts,
-        compressible,
-        duplicated,
-        fixed_rate,
-        hot_cold,
-        normal,
-        pareto,
-        partly_random,
-        poisson_rate,
-        runs_of,
-        strided,
-        zipf,
-        zoned,
-    )
+    from fourcorners.workload import Stream, Workload
     from fourcorners_validation.arena.studies import (
         arena_explain,
         arena_sentences,
@@ -150,11 +149,12 @@ _MODULES = {
     "trace.fitting": ("TraceFit",),
     "trace.information": ("trace_info",),
     "trace.file_system": ("trace_layout",),
-    "workload": (
-        *("CLOSED_LOOP", "INCOMPRESSIBLE", "PERMUTED", "REPEATED", "Stream", "Workload"),
-        *("bursts", "compressible", "duplicated", "fixed_rate", "hot_cold", "normal", "pareto"),
-        *("partly_random", "poisson_rate", "runs_of", "strided", "zipf", "zoned"),
+    "patterns": (
+        *("CLOSED_LOOP", "INCOMPRESSIBLE", "PERMUTED", "REPEATED", "bursts", "compressible"),
+        *("duplicated", "fixed_rate", "hot_cold", "normal", "pareto", "partly_random"),
+        *("poisson_rate", "runs_of", "strided", "zipf", "zoned"),
     ),
+    "workload": ("Stream", "Workload"),
 }
 # The product held against the truth is a package of its own.
 _VALIDATION = {

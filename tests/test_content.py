@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import fourcorners as fc
-from fourcorners.workload import duplicated
+from fourcorners.patterns import duplicated
 
 MIB = 1 << 20
 

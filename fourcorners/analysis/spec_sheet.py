@@ -37,8 +37,8 @@ from fourcorners.analysis.traits import (
 from fourcorners.catalog.claims import Claim, claims_of
 from fourcorners.finding import Finding, worded
 from fourcorners.manifest import Manifest
+from fourcorners.patterns import INCOMPRESSIBLE
 from fourcorners.sentences import Said, say
-from fourcorners.workload import INCOMPRESSIBLE
 
 REACHED = 0.98
 """Share of a claim from which it counts as reached: vendors round to two digits."""

@@ -17,7 +17,7 @@ from fourcorners.analysis.queue_depth import Effect
 from fourcorners.analysis.remark import Sentence
 from fourcorners.analysis.source import Measured, RunData, measured
 from fourcorners.finding import Finding
-from fourcorners.workload import INCOMPRESSIBLE
+from fourcorners.patterns import INCOMPRESSIBLE
 
 SMALL_BYTES = 4096
 """The reviews' small request."""

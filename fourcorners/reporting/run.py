@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from fourcorners.analysis.source import RunData
 from fourcorners.finding import Finding
-from fourcorners.manifest import Manifest
-from fourcorners.recording import Recording
 
 
-class ReportedRun(Protocol):
+class ReportedRun(RunData, Protocol):
     """One suite on one target, as docs/run-folder.md describes it."""
 
     @property
     def path(self) -> Path:
         """The run folder."""
-        ...
-
-    @property
-    def manifest(self) -> Manifest:
-        """What manifest.json says."""
-        ...
-
-    @property
-    def recordings(self) -> Sequence[Recording]:
-        """What was measured, in the order of the run."""
         ...
 
     @property

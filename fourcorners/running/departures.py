@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fourcorners.machine.conditions import Conditions
+from fourcorners.patterns import CLOSED_LOOP
 from fourcorners.suites.test import Measurement
-from fourcorners.workload import CLOSED_LOOP
 
 if TYPE_CHECKING:
     from fourcorners.analysis.following import Follower

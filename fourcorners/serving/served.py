@@ -20,7 +20,7 @@ from fourcorners.store.writer import ensure_writable
 from fourcorners.target.open import open_target
 from fourcorners.target.options import TargetOptions
 from fourcorners.target.simulated import SimulatedTarget
-from fourcorners.target.target import SEED_MAX
+from fourcorners.target.target import check_seed
 from fourcorners.target.virtual import VirtualTarget
 
 CONNECTIONS_MAX = 8192
@@ -243,8 +243,7 @@ def serve(
         raise UserError(f"save every {save_every_s:g} s: use 0 to 1e9")
     if sync_data and data is None:
         raise UserError("there is data on the host's disk only with --data FILE: add it")
-    if not 0 <= seed <= SEED_MAX:
-        raise UserError(f"seed {seed}: use 0 to 2^64 - 1")
+    check_seed(seed)
     if nbd == "unix:":
         raise UserError("--nbd unix: names no socket: write a path behind it, as in unix:v.sock")
     if nbd is None and fuse is None and not ublk and vhost_user is None:

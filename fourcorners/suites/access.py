@@ -7,6 +7,7 @@ from typing import Any
 
 from fourcorners.documents import changed
 from fourcorners.errors import UserError
+from fourcorners.patterns import CLOSED_LOOP, partly_random, strided, zoned
 from fourcorners.suites.parameters import (
     CONTENT,
     COUNT,
@@ -21,7 +22,7 @@ from fourcorners.suites.parameters import (
 from fourcorners.suites.replay import read_trace
 from fourcorners.suites.subject import Subject
 from fourcorners.wording import chosen_size
-from fourcorners.workload import CLOSED_LOOP, Stream, partly_random, strided, zoned
+from fourcorners.workload import Stream
 
 
 def _boolean(value: Any) -> bool:

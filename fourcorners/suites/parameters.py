@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fourcorners.errors import UserError
+from fourcorners.patterns import INCOMPRESSIBLE, REPEATED, compressible, duplicated
 from fourcorners.units import parse_bytes, parse_seconds, parse_share, shortened
 from fourcorners.wording import chosen_size
-from fourcorners.workload import INCOMPRESSIBLE, REPEATED, compressible, duplicated
 
 Parameters = TypeVar("Parameters")
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 from fourcorners.errors import UserError
+from fourcorners.patterns import INCOMPRESSIBLE
 from fourcorners.suites.access import SIZE_OR_SHARE
 from fourcorners.suites.parameters import CONTENT, PAUSE
 from fourcorners.suites.steps import Fill, Purge, Rest, SteadyWrites, Step, Trim, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.terms import Names, Scope, term_or_value
-from fourcorners.workload import INCOMPRESSIBLE
 
 StepAt = Callable[[Scope], Step]
 """A step on a target, once the test's parameters are known."""

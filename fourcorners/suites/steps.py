@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from fourcorners import wording
+from fourcorners.patterns import INCOMPRESSIBLE
 from fourcorners.suites.subject import Subject
-from fourcorners.workload import INCOMPRESSIBLE, Stream, Workload
+from fourcorners.workload import Stream, Workload
 
 # SNIA's block for preconditioning.
 FILL_BLOCK_BYTES = 128 * 1024

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fourcorners.manifest import Chart
+from fourcorners.patterns import CLOSED_LOOP
 from fourcorners.recording import Recording
 from fourcorners.replayed import TraceDocument
 from fourcorners.suites.steps import (
@@ -17,7 +18,7 @@ from fourcorners.suites.steps import (
     TrimParts,
 )
 from fourcorners.suites.subject import Subject
-from fourcorners.workload import CLOSED_LOOP, Stream, Workload
+from fourcorners.workload import Stream, Workload
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,17 @@ ROOMS = (
     # What people write and read, and files.
     *("errors", "wording", "units", "input_files", "documents", "writing", "sentences", "finding"),
     # What is issued, to what, on which machine, and what happened.
-    *("replayed", "jobs", "workload", "machine", "recording", "catalog", "manifest", "target"),
+    *(
+        "replayed",
+        "jobs",
+        "patterns",
+        "workload",
+        "machine",
+        "recording",
+        "catalog",
+        "manifest",
+        "target",
+    ),
     # What recordings show, what tests are, what is kept and shown of them.
     *("analysis", "suites", "store", "reporting", "comparison", "importing", "keeping", "trace"),
     # Who carries it out, and who holds all of it against the truth.

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from fourcorners.patterns import bursts, fixed_rate
 from fourcorners.suites.common import KIB, MIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, PAUSE, SIZE, parameter
@@ -10,7 +11,7 @@ from fourcorners.suites.steps import Purge, Rest, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Measurement, Phase
 from fourcorners.wording import chosen_size
-from fourcorners.workload import Stream, Workload, bursts, fixed_rate
+from fourcorners.workload import Stream, Workload
 
 LONG_BLOCK_BYTES = 64 * KIB
 """Of larger writes drives take a part of each in turn, and complete many at once."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fourcorners.analysis.internals.caches import read_cache
 from fourcorners.analysis.internals.view import moves_an_arm
 from fourcorners.manifest import Chart
+from fourcorners.patterns import fixed_rate, strided
 from fourcorners.suites.common import KIB, MIB, access
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
@@ -13,7 +14,7 @@ from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement
 from fourcorners.wording import chosen_size
-from fourcorners.workload import Workload, fixed_rate, strided
+from fourcorners.workload import Workload
 
 BLOCK_BYTES = 4 * KIB
 # Odd, so that it reaches all places of a region, whose number is a power of two; no place comes

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fourcorners.analysis.internals.flash import conflicting_reads, interleaving
 from fourcorners.analysis.internals.view import moves_an_arm
 from fourcorners.manifest import Chart
+from fourcorners.patterns import bursts, fixed_rate, strided
 from fourcorners.suites.common import KIB, MIB, access, timed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
@@ -17,7 +18,7 @@ from fourcorners.suites.steps import Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement, Phase
 from fourcorners.wording import chosen_size
-from fourcorners.workload import Stream, Workload, bursts, fixed_rate, strided
+from fourcorners.workload import Stream, Workload
 
 # Several times as much as lies between two stripes of the same die.
 SPAN_BYTES = 256 * MIB

@@ -4,6 +4,7 @@ import random
 from dataclasses import dataclass
 
 from fourcorners.manifest import Chart
+from fourcorners.patterns import INCOMPRESSIBLE, REPEATED, bursts, compressible
 from fourcorners.suites.common import MIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, parameter
@@ -12,14 +13,7 @@ from fourcorners.suites.steps import Purge
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Measurement, Phase
 from fourcorners.wording import chosen_size
-from fourcorners.workload import (
-    INCOMPRESSIBLE,
-    REPEATED,
-    Stream,
-    Workload,
-    bursts,
-    compressible,
-)
+from fourcorners.workload import Stream, Workload
 
 BLOCK_BYTES = MIB
 """Large: one that has to be on the medium before it is complete fills whole pages, but for the last

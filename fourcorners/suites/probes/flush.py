@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fourcorners.manifest import Chart
+from fourcorners.patterns import fixed_rate
 from fourcorners.suites.common import KIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, SIZE, parameter
@@ -13,7 +14,7 @@ from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Measurement, Phase
 from fourcorners.wording import chosen_size
-from fourcorners.workload import Stream, Workload, fixed_rate
+from fourcorners.workload import Stream, Workload
 
 FILLED_BYTES_MAX = 2**30
 """More than a drive keeps in memory, and filled in seconds."""

@@ -8,6 +8,7 @@ from statistics import fmean
 
 from fourcorners.analysis.internals.collection.spare_area import find_cliff
 from fourcorners.manifest import Chart
+from fourcorners.patterns import bursts, fixed_rate
 from fourcorners.recording import Recording
 from fourcorners.suites.common import KIB, MIB
 from fourcorners.suites.definition import Definition, Plan
@@ -17,7 +18,7 @@ from fourcorners.suites.steps import WRITTEN_BYTES_PER_SECOND, Purge, Trim
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement
 from fourcorners.wording import chosen_size
-from fourcorners.workload import Stream, Workload, bursts, fixed_rate
+from fourcorners.workload import Stream, Workload
 
 FILL_BLOCK_BYTES = 128 * KIB
 OVERWRITE_BLOCK_BYTES = 16 * KIB

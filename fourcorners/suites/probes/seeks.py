@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from fourcorners.manifest import Chart
+from fourcorners.patterns import strided
 from fourcorners.suites.common import KIB, MIB, access
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
@@ -10,7 +11,7 @@ from fourcorners.suites.probes.common import fresh, interleaved, preparation, pr
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Measurement, Phase
 from fourcorners.wording import chosen_size
-from fourcorners.workload import Workload, strided
+from fourcorners.workload import Workload
 
 BLOCK_BYTES = 4 * KIB
 # Less than half a track, so that most reads stay on one; as long as many commands.

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from fourcorners.manifest import Chart
+from fourcorners.patterns import strided
 from fourcorners.suites.common import KIB, MIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import SIZE, parameter
@@ -11,7 +12,7 @@ from fourcorners.suites.steps import Fill, Purge, TrimParts, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Measurement, Phase
 from fourcorners.wording import chosen_size
-from fourcorners.workload import Stream, Workload, strided
+from fourcorners.workload import Stream, Workload
 
 READ_BYTES = 4 * KIB
 REGION_BYTES_MAX = 32 * MIB

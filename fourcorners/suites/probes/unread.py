@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
+from fourcorners.patterns import strided
 from fourcorners.suites.common import KIB, MIB, access
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Measurement
 from fourcorners.wording import chosen_size
-from fourcorners.workload import Stream, Workload, strided
+from fourcorners.workload import Stream, Workload
 
 # So much else is read before each point, in hops, so that none of it seems to go on and is read
 # ahead of; at the end of what was written, which no point reads.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fourcorners.analysis.load import Load, bracket
 from fourcorners.manifest import Chart
+from fourcorners.patterns import CLOSED_LOOP, bursts, fixed_rate, poisson_rate
 from fourcorners.recording import Recording
 from fourcorners.suites.common import KIB, SPAN_BYTES, listed, timed
 from fourcorners.suites.definition import Definition, Plan
@@ -23,7 +24,7 @@ from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement
 from fourcorners.wording import chosen_size
-from fourcorners.workload import CLOSED_LOOP, Stream, bursts, fixed_rate, poisson_rate
+from fourcorners.workload import Stream
 
 # More I/Os outstanding than any drive serves at once, so that they wait in the drive.
 CLOSED_DEPTH = 32

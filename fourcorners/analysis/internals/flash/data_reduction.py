@@ -16,8 +16,8 @@ from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import completion_curve
 from fourcorners.analysis.internals.view import View, pick
 from fourcorners.analysis.source import Measured, RunData
+from fourcorners.patterns import INCOMPRESSIBLE, REPEATED, compressible
 from fourcorners.sentences import say
-from fourcorners.workload import INCOMPRESSIBLE, REPEATED, compressible
 
 COUNTED = pick("probe-content", "write", counted=True)
 
