@@ -9,6 +9,8 @@ TEST = "probe-overwrite"
 
 FILL = pick(TEST, "write", stage="fill")
 OVERWRITE = pick(TEST, "write", stage="overwrite")
+LAID = pick(TEST, "write", stage="laid")
+"""Sequential writes to the trimmed drive, at its full pace."""
 
 Part = tuple[int, float]
 """The bytes written, and the seconds that they took."""

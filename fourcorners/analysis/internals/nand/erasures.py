@@ -15,6 +15,8 @@ import scipy
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.caches.burst_curve import completion_curve
+from fourcorners.analysis.internals.collection.parts import FILL, LAID
 from fourcorners.analysis.internals.collection.superblock import BESIDE, Waits, cycle, waits
 from fourcorners.analysis.internals.nand.programs import Programs, programs, turn_bytes, turn_s
 from fourcorners.analysis.internals.nand.read_cost import read_cost
@@ -83,6 +85,10 @@ frequent at its full length as at any other. At least half as many are to be in 
 so many waits must show it. If most are there, the reads are in step with the erasures. Then those
 that waited less, and for more than a program, may have met an erasure alone, if they are more than
 a few."""
+
+_FILLED, _LAID = (0.3, 0.95), (0.5, 0.98)
+"""The parts of the fill and of the writes to the trimmed drive whose rates are compared: write
+buffers are full by then."""
 
 _COHERENCE_MIN = 0.9
 """From this coherence on all waits of a place are whole periods apart. Planes that erase by
@@ -187,10 +193,36 @@ def erase(view: View) -> Answer | None:
         # They may have waited for one program more.
         low = min(low, fitted.seconds - longest_other)
     detail: dict[str, Any] = {"waits": fitted.count, "longest_s": float(beside.seconds.max())}
-    if behind_programs or high - low > 2 * UNSURE * fitted.seconds:
+    value, said = fitted.seconds, say("measured", waits=fitted.count)
+    lost = view.once(lost_s)
+    if lost is not None and less_a_program(value, longest_other, lost):
+        low = min(low, (1 - _TOLERANCE) * fitted.interval_s[0] - longest_other)
+        value -= longest_other
+        said = say("less_a_program", waited=fitted.seconds, waits=fitted.count, lost=lost)
+        evidence += [m.recording for m in (*FILL(view)[:1], *LAID(view))]
+    if behind_programs or high - low > 2 * UNSURE * value:
         return unknown(say("unsure", low=low, high=high), detail=detail, evidence=evidence)
-    said = say("measured", waits=fitted.count)
-    return known(fitted.seconds, said, interval=(low, high), detail=detail, evidence=evidence)
+    return known(value, said, interval=(low, high), detail=detail, evidence=evidence)
+
+
+def lost_s(view: View) -> float | None:
+    """By how much longer writes take for what is erased at a time, where blocks have to be erased
+    for them, than in a drive whose blocks are; ``None`` where that was not measured. If all dies
+    wait for the erasure it is one, and more if they erase one after the other."""
+    found, fill, laid = view.once(cycle), FILL(view)[:1], LAID(view)[-1:]
+    if found is None or not fill or not laid:
+        return None
+    erased, due = (
+        completion_curve(view.run, m).rate(low * m.bytes, high * m.bytes)
+        for (m,), (low, high) in ((fill, _FILLED), (laid, _LAID))
+    )
+    return found.unit_bytes * (1 / due - 1 / erased)
+
+
+def less_a_program(waited_s: float, program_s: float, lost_s: float) -> bool:
+    """Whether writes lose as much time by an erasure as reads wait, less a program: drives may give
+    a die the next program while it erases, and serve reads that come then after that."""
+    return abs(lost_s - (waited_s - program_s)) < program_s / 2
 
 
 def in_step(waited: Floats, less: int, least_s: float, erase_s: float) -> bool:

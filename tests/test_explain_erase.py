@@ -1,0 +1,77 @@
+"""Reads that met an erasure, and waited for the program after it as well."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from analysis_fixture import FakeRun
+from explain_fixture import MIB, view_of
+
+from fourcorners.analysis.internals.answer import Answer
+from fourcorners.analysis.internals.caches.burst_curve import Curve
+from fourcorners.analysis.internals.collection.superblock import Cycle, Waits
+from fourcorners.analysis.internals.nand import erasures
+
+ERASE, PROGRAM, UNIT, FILL_RATE = 2.4e-3, 0.66e-3, 2 * MIB, 95e6
+
+
+def _erase(monkeypatch: pytest.MonkeyPatch, waited_s: float, lost_s: float) -> Answer:
+    """What is said of a drive of which 130 reads waited so long, and others for a program; writes
+    lose so much time for every 2 MiB."""
+    chance = np.random.default_rng(2)
+    seconds = np.full(8000, 1e-4)
+    seconds[::8] += chance.uniform(0, PROGRAM, 1000)
+    seconds[::60] = waited_s - chance.uniform(0, 4e-5, len(seconds[::60])) + 1e-4
+    reads = Waits(np.arange(8000) % 8, np.linspace(0, 130 * UNIT, 8000), seconds, 50e6)
+    found = Cycle(UNIT, 1e3, waited_s, 130.0, 0.99, 0.95 * waited_s, 99.0)
+    run = FakeRun()
+    for stage, bytes_per_second in (
+        ("fill", FILL_RATE),
+        ("laid", UNIT / (UNIT / FILL_RATE + lost_s)),
+    ):
+        iops = bytes_per_second / 2**17
+        elapsed_s = 512 * MIB / bytes_per_second
+        run.add(
+            f"probe-overwrite/{stage}",
+            "write",
+            iops=iops,
+            elapsed_s=elapsed_s,
+            block_bytes=2**17,
+            stage=stage,
+        )
+
+    def curve(_: object, m: object) -> Curve:
+        count = np.arange(1, 4097, dtype=np.float64) * 2**17
+        return Curve(count / m.bytes_per_second, count)  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(erasures, "waits", lambda _: reads)
+    monkeypatch.setattr(erasures, "cycle", lambda _: found)
+    monkeypatch.setattr(erasures, "read_cost", lambda _: SimpleNamespace(idle_s=1e-4))
+    monkeypatch.setattr(erasures, "programs", lambda _: None)
+    monkeypatch.setattr(erasures, "turn_s", lambda _: PROGRAM)
+    monkeypatch.setattr(erasures, "completion_curve", curve, raising=False)
+    answer = erasures.erase(view_of(run))
+    assert answer is not None
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("waited_s", "lost_s"),
+    [
+        # The die does the next program first.
+        (ERASE + PROGRAM, ERASE),
+        # It serves the read first; dies erase together, or one after the other.
+        (ERASE, ERASE),
+        (ERASE, 3 * ERASE),
+        # The link hides erasures from writes.
+        (ERASE, 0.0),
+    ],
+)
+def test_what_writes_lose_shows_a_program_in_the_waits(
+    monkeypatch: pytest.MonkeyPatch, waited_s: float, lost_s: float
+) -> None:
+    found = _erase(monkeypatch, waited_s, lost_s)
+    assert found.value == pytest.approx(ERASE, rel=0.05)
+    assert found.interval is not None
+    assert found.interval[0] <= ERASE <= found.interval[1]
+    assert found.interval[1] >= waited_s
