@@ -48,12 +48,18 @@ EDITIONS = {
 
 
 @dataclass(frozen=True)
-class SniaParameters:
-    """Of the tests that run rounds until a steady state."""
+class EditionParameters:
+    """The edition, and what it recommends to have outstanding."""
 
     edition: str = parameter(choice(*EDITIONS), "enterprise", "PTS-E or PTS-C")
     depth: int | None = parameter(COUNT, None, "queue depth of a thread, recommended by edition")
     threads: int | None = parameter(COUNT, None, "threads, recommended by edition")
+
+
+@dataclass(frozen=True)
+class SniaParameters(EditionParameters):
+    """Of the tests that run rounds until a steady state."""
+
     time_s: float = parameter(SECONDS, MINUTE_S, "each measurement of a round")
     rounds: int = parameter(COUNT, ROUNDS_MAX, "rounds at most")
     until: str = parameter(choice(*ENDS), "snia", "what ends the rounds: SNIA's rule or the judge")

@@ -14,6 +14,7 @@ from fourcorners.suites.snia.common import (
     HISTOGRAM_S,
     ROUNDS_MAX,
     SOURCE,
+    EditionParameters,
     SniaSetting,
     in_round,
     rounds,
@@ -32,12 +33,9 @@ def _over_time(title: str, y: str) -> Chart:
 
 
 @dataclass(frozen=True)
-class SaturationParameters:
+class SaturationParameters(EditionParameters):
     """Of write saturation."""
 
-    edition: str = parameter(choice(*EDITIONS), "enterprise", "PTS-E or PTS-C")
-    depth: int | None = parameter(COUNT, None, "queue depth of a thread, recommended by edition")
-    threads: int | None = parameter(COUNT, None, "threads, recommended by edition")
     time_s: float = parameter(SECONDS, 6 * HOUR_S, "at most")
     capacities: int = parameter(COUNT, 4, "drive writes at most")
     histogram_s: float = parameter(SECONDS, HISTOGRAM_S, "the same writes for the histogram, after")
@@ -97,12 +95,9 @@ SATURATION = Definition(
 
 
 @dataclass(frozen=True)
-class IdleParameters:
+class IdleParameters(EditionParameters):
     """Of host idle recovery."""
 
-    edition: str = parameter(choice(*EDITIONS), "enterprise", "PTS-E or PTS-C")
-    depth: int | None = parameter(COUNT, None, "queue depth of a thread, recommended by edition")
-    threads: int | None = parameter(COUNT, None, "threads, recommended by edition")
     idles_s: tuple[float, ...] = parameter(
         many(PAUSE), (5.0, 10.0, 15.0, 25.0, 50.0), "pauses between bursts"
     )
