@@ -20,6 +20,7 @@ from command import COMMAND
 
 import fourcorners as fc
 from fourcorners.cli import main
+from fourcorners.reporting import charts
 from fourcorners.serving.session import kept_up_sentence
 
 VECTOR = "sim:ocz-vector-256gb"
@@ -265,6 +266,9 @@ def test_a_power_cut_by_command_and_the_drive_comes_back(tmp_path: Path) -> None
         offset <= block * 4096 < offset + length for offset, length in cut["lost"]
     ) for block in range(3)), (lost, cut)  # fmt: skip
     assert any("Power failed" in note for note in session.run.manifest.notes)
+    # A page that draws nothing tells nothing of the latencies that the folder keeps.
+    [test] = charts.tests([session.run])
+    assert "Latency percentiles" in {chart["title"] for chart in test["charts"]}
 
 
 def test_a_cut_without_return_ends_the_session_and_the_data_stays(tmp_path: Path) -> None:

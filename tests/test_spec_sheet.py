@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from fourcorners.cli import main
 from fourcorners.documents import plain
 from fourcorners.errors import UserError
 from fourcorners.reporting.notebook import run_html
-from fourcorners.reporting.spec import interval_beside
+from fourcorners.reporting.spec import interval_beside, spec_sheet
 
 
 def run_with(rate: float, noise: float = 0.0, swing: float = 0.0, seconds: int = 60) -> FakeRun:
@@ -261,6 +262,14 @@ def test_a_ratio_is_told_in_the_way_that_its_figure_reads() -> None:
         said["random_read"],
     )
     assert said["sequential_write"] == "claimed 100 MB/s: not measured"
+
+
+def test_claims_alone_are_no_sheet_unless_somebody_asks_for_them() -> None:
+    manifest = made_manifest(target={"locator": "sim:ocz-core-64gb", "settings": {}})
+    replayed: Any = SimpleNamespace(manifest=manifest, findings=[])
+    assert claims_about(manifest)
+    assert spec_sheet(replayed) == []
+    assert spec_sheet(replayed, claims=[claim(40_000)])
 
 
 def test_the_catalog_claims_nothing_of_a_drive_that_settings_changed() -> None:

@@ -19,13 +19,16 @@ def spec_sheet(
     run: ReportedRun, published: Sequence[str] = (), claims: Sequence[Claim] = ()
 ) -> list[Beside]:
     """A run's rows beside what is claimed of its drive, of the drives of the catalog in
-    ``published``, and by ``claims``."""
-    known = [
-        *claims_about(run.manifest),
-        *(claim for drive in published for claim in claims_of(drive)),
-        *claims,
-    ]
-    return lay_beside(rows_of(run.findings), list(dict.fromkeys(known)))
+    ``published``, and by ``claims``.
+
+    Empty where a run measured no figure of the sheet, such as a replay, and nobody asked for the
+    claims: a table of what was not measured says nothing.
+    """
+    rows = rows_of(run.findings)
+    asked = [*(claim for drive in published for claim in claims_of(drive)), *claims]
+    if not rows and not asked and not run.manifest.claims:
+        return []
+    return lay_beside(rows, list(dict.fromkeys([*claims_about(run.manifest), *asked])))
 
 
 def spec_view(rows: Sequence[Beside]) -> list[dict[str, str]]:

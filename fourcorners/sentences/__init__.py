@@ -60,7 +60,6 @@ COMMON = "any"
 _WRITERS: Mapping[str, Callable[[Any, str], str]] = {
     "amount": lambda value, _: wording.amount(value),
     "binary_rate": lambda value, _: wording.binary_rate(value),
-    "chosen_size": lambda value, _: wording.chosen_size(round(value)),
     "chosen_time": lambda value, _: wording.chosen_time(value),
     "clock": lambda value, _: wording.clock(value),
     "count": lambda value, noun: wording.count(round(value), noun),

@@ -22,6 +22,7 @@ from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.entry import entry_of
 from fourcorners.store.folder import timestamp
 from fourcorners.store.writer import run_name
+from fourcorners.suites.chart_tables import default_charts
 from fourcorners.target.target import Target
 from fourcorners.wording import duration, percent
 
@@ -123,6 +124,7 @@ def keep_session(
                 parameters={},
                 wall_s=time.time() - began_s,
                 recordings=[entry_of(recording)],
+                charts=list(default_charts([])),
             )
         ],
     )

@@ -31,7 +31,7 @@ def _show(plan: PreviewedPlan) -> None:
 
     line(f"{plan['name']}: {plan['suite']}", style="bold")
     line(f"Time: about {wording.clock(plan['seconds'])} on the drive's clock")
-    written = wording.chosen_size(plan["written_bytes"])
+    written = wording.amount(plan["written_bytes"])
     line(f"Written: up to {written}, {plan['drive_writes']:.3g} drive writes")
     line(f"Destroyed: {plan['destroys']}")
     if plan["interruption"] is not None:
