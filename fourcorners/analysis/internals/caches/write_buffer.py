@@ -214,8 +214,8 @@ def fills_from_link(view: View, found: BufferShown) -> bool:
     for the flash. Else a part of the drive that becomes slower, such as a map that is full of
     changes and has to be written back, looks like a buffer that is full."""
     fastest = view.once(generation.fastest)
-    if fastest is None:
-        return True
+    if fastest is None or found.buffer.size_bytes < FIRST_BYTES[1]:
+        return True  # The bytes that show the rate go beyond so small a buffer.
     curve, rate = found.curve, found.buffer.link_rate
     if rate < _LINK_SHARE_MIN * fastest:
         return False
