@@ -194,13 +194,17 @@ fn fio(transport: Transport, path: &Path, rate: Option<f64>, server: u32) -> Rat
     Rate { iops: number("iops"), processor_us: took_us / number("total_ios") }
 }
 
-/// What a process has used of processors so far (proc_pid_stat(5), fields 14 and 15).
+/// What a process has used of processors so far, by its own clock.
 fn processor_us(process: u32) -> f64 {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
-    let after_name = stat.rsplit(')').next().expect("it has a name");
-    let ticks = |field: usize| after_name.split_whitespace().nth(field - 3).map(str::parse::<f64>);
-    let of = |field| ticks(field).expect("a field").expect("a number");
-    (of(14) + of(15)) * 1e6 / rustix::param::clock_ticks_per_second() as f64
+    let mut clock = 0;
+    let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: both write to what they are given, and nothing else.
+    let failed = unsafe {
+        libc::clock_getcpuclockid(process as i32, &raw mut clock)
+            | libc::clock_gettime(clock, &raw mut used)
+    };
+    assert_eq!(failed, 0, "it runs");
+    used.tv_sec as f64 * 1e6 + used.tv_nsec as f64 * 1e-3
 }
 
 fn median(mut rates: Vec<Rate>) -> Rate {

@@ -65,8 +65,9 @@ impl Attention {
         }
     }
 
-    /// The server's thread sleeps, by calling `sleep`, unless something was asked; whether
-    /// others may use its state meanwhile is `lends`.
+    /// The server's thread sleeps, by calling `sleep`; whether others may use its state meanwhile
+    /// is `lends`. What was asked before is done first. Without a loan the thread does not sleep
+    /// then, nor where it has to go on with that.
     ///
     /// # Errors
     /// Those of `sleep`.
@@ -87,7 +88,10 @@ impl Attention {
             }
         }
         let mut server = self.server.lock().expect("nobody has panicked with it");
-        if !host.is_quiet() {
+        // With a loan it does so itself, once. If it went on until nobody asks, a program that
+        // always does would never let it sleep, and two threads would do the work of one. What
+        // is asked from here on is done by who asks, who waits for the lock.
+        if !host.is_quiet() && (!lends || host.attend()) {
             return Ok(());
         }
         let awake = Awake(self);
@@ -169,13 +173,29 @@ mod tests {
         assert_eq!(slept(false, [1, 2, 3]), (vec![], vec![1, 2, 3], true));
     }
 
-    #[test]
-    fn nobody_sleeps_over_a_request() {
+    /// What the host took of a number that was there before, and whether it slept.
+    fn slept_over(lends: bool, number: u32) -> (Vec<u32>, bool) {
         let poll = Poll::new().unwrap();
         let attention = Attention::new(Arc::new(Waker::new(poll.registry(), Token(0)).unwrap()));
-        let asked = Arc::new(Mutex::new(vec![1]));
-        let mut host = Taker { asked, taken: Vec::new() };
-        attention.sleep::<()>(&mut host, true, || panic!("it sleeps")).unwrap();
+        let mut host = Taker { asked: Arc::new(Mutex::new(vec![number])), taken: Vec::new() };
+        let mut sleeps = false;
+        let sleep = || {
+            sleeps = true;
+            Ok::<(), ()>(())
+        };
+        attention.sleep(&mut host, lends, sleep).unwrap();
+        (host.taken, sleeps)
+    }
+
+    #[test]
+    fn nobody_sleeps_over_a_request_that_others_cannot_do() {
+        assert_eq!(slept_over(false, 1), (vec![], false));
+        assert_eq!(slept_over(true, 9), (vec![9], false));
+    }
+
+    #[test]
+    fn a_request_from_before_does_not_keep_the_servers_thread_from_sleeping() {
+        assert_eq!(slept_over(true, 1), (vec![1], true));
     }
 
     #[test]

@@ -18,7 +18,7 @@ impl Clock {
 
     /// Virtual time.
     pub fn now_ns(&self) -> u64 {
-        self.start_ns + (self.started.elapsed().as_nanos() as f64 * self.speed) as u64
+        self.start_ns + self.virtual_ns(self.started.elapsed())
     }
 
     /// Virtual time since the clock was made.
@@ -28,10 +28,17 @@ impl Clock {
 
     /// How long a span of virtual time takes here.
     pub fn real(&self, span_ns: u64) -> Duration {
-        Duration::from_nanos((span_ns as f64 / self.speed) as u64)
+        Duration::from_nanos(self.real_ns(span_ns))
     }
-    /// How much virtual time passes in a span of real time.
+
+    /// The same in nanoseconds.
+    pub fn real_ns(&self, span_ns: u64) -> u64 {
+        (span_ns as f64 / self.speed) as u64
+    }
+
+    /// How much virtual time passes in a span of real time, of less than 584 years.
     pub fn virtual_ns(&self, span: Duration) -> u64 {
-        (span.as_nanos() as f64 * self.speed) as u64
+        // A number of 128 bits takes many times as long to convert.
+        (span.as_nanos() as u64 as f64 * self.speed) as u64
     }
 }

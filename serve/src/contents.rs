@@ -145,6 +145,11 @@ impl Contents {
         Ok(())
     }
 
+    /// What a read returns, where that is in memory as it is.
+    pub fn lent(&self, offset_bytes: u64, length_bytes: usize) -> Option<&[u8]> {
+        self.stale.is_empty().then(|| self.data.lent(offset_bytes, length_bytes)).flatten()
+    }
+
     /// Power is gone: what is lost is what it was when it was durable last. Returns how
     /// many bytes that changed.
     ///

@@ -82,6 +82,17 @@ impl Data {
         self.capacity_bytes
     }
 
+    /// The bytes themselves, where they are in memory and in one piece.
+    pub fn lent(&self, offset_bytes: u64, length_bytes: usize) -> Option<&[u8]> {
+        static ZEROES: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
+        let Place::Memory(groups) = &self.place else { return None };
+        let (page, within, part) = pages(offset_bytes, length_bytes).next()?;
+        let group = groups[page / GROUP_PAGES].as_ref();
+        let bytes = group.and_then(|group| group[page % GROUP_PAGES].as_deref());
+        let bytes = &bytes.unwrap_or(&ZEROES)[within..within + part.len()];
+        (part.len() == length_bytes).then_some(bytes)
+    }
+
     /// Reads from `offset_bytes` on.
     ///
     /// # Errors
@@ -285,6 +296,14 @@ mod tests {
             let mut found = vec![9u8; CAPACITY];
             data.read(0, &mut found).unwrap();
             prop_assert!(found == expected);
+            for sector in 0..CAPACITY / 512 - 1 {
+                // Every other one across the end of a page.
+                let (from, length) = (sector * 512 + 256 * (sector % 2), 512);
+                let is_whole = from % PAGE_BYTES + length <= PAGE_BYTES;
+                let lent = data.lent(from as u64, length);
+                prop_assert_eq!(lent.is_some(), !in_file && is_whole);
+                prop_assert!(lent.is_none_or(|lent| lent == &expected[from..from + length]));
+            }
             let mut at = 0;
             while at < CAPACITY as u64 {
                 let extent = data.extent(at, CAPACITY as u64 - at);

@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Requests that the server has not taken yet.
+///
+/// What tells of them without the lock is ordered by the lock of [`Attention`]: whoever pushes
+/// takes that afterwards, and the server before it sleeps.
 #[derive(Debug)]
 pub struct Inbox<T> {
     asked: Mutex<Vec<T>>,
@@ -31,11 +34,11 @@ impl<T> Inbox<T> {
     pub fn push(&self, one: T) {
         {
             let Ok(mut asked) = self.asked.lock() else { return };
-            if self.is_over.load(Ordering::SeqCst) {
+            if self.is_over.load(Ordering::Acquire) {
                 return;
             }
             asked.push(one);
-            self.is_any.store(true, Ordering::SeqCst);
+            self.is_any.store(true, Ordering::Release);
         }
         if let Some(server) = self.server.get() {
             server.call();
@@ -44,11 +47,11 @@ impl<T> Inbox<T> {
 
     /// Moves what was asked to the end of `into`.
     pub fn take(&self, into: &mut Vec<T>) {
-        if self.is_any.load(Ordering::SeqCst)
+        if self.is_any.load(Ordering::Acquire)
             && let Ok(mut asked) = self.asked.lock()
         {
             into.append(&mut asked);
-            self.is_any.store(false, Ordering::SeqCst);
+            self.is_any.store(false, Ordering::Release);
         }
     }
 
@@ -59,12 +62,12 @@ impl<T> Inbox<T> {
 
     /// Whether everything was taken.
     pub fn is_empty(&self) -> bool {
-        !self.is_any.load(Ordering::SeqCst)
+        !self.is_any.load(Ordering::Acquire)
     }
 
     /// Nothing will be taken any more.
     pub fn end(&self) {
-        self.is_over.store(true, Ordering::SeqCst);
+        self.is_over.store(true, Ordering::Release);
         if let Ok(mut asked) = self.asked.lock() {
             asked.clear();
         }

@@ -433,7 +433,26 @@ impl<'a> Served<'a> {
         if self.syncs && io.is_forced { self.contents.data().sync() } else { Ok(()) }
     }
 
-    /// The data of a read that was answered without an error.
+    /// The data of a read that was answered without an error, in `buffer` unless it need not
+    /// be copied.
+    ///
+    /// # Errors
+    /// A data file that cannot be read.
+    pub fn view<'b>(
+        &'b mut self,
+        offset_bytes: u64,
+        length_bytes: usize,
+        buffer: &'b mut Vec<u8>,
+    ) -> std::io::Result<&'b [u8]> {
+        if self.contents.lent(offset_bytes, length_bytes).is_none() {
+            buffer.resize(length_bytes, 0);
+            self.contents.read(offset_bytes, buffer)?;
+            return Ok(buffer);
+        }
+        Ok(self.contents.lent(offset_bytes, length_bytes).expect("it was"))
+    }
+
+    /// The same into a place of the caller's.
     ///
     /// # Errors
     /// A data file that cannot be read.

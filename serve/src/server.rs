@@ -267,6 +267,8 @@ impl Session<'_, '_> {
             for device in &mut self.server.devices {
                 device.receive(self.served, &mut self.of_device)?;
             }
+            // A drive that takes no time has done it, and is no reason to go round again.
+            self.work_until(now_ns)?;
         } else {
             self.server.devices.iter_mut().for_each(|device| device.fail());
         }
@@ -318,9 +320,9 @@ impl Session<'_, '_> {
         }
         let now_ns = self.clock.now_ns();
         for finished in finished {
-            let late = self.clock.real(now_ns.saturating_sub(finished.completed_ns));
-            let took = self.clock.real(finished.latency_ns);
-            self.served.tally().delivered(late.as_nanos() as u64, took.as_nanos() as u64);
+            let late_ns = self.clock.real_ns(now_ns.saturating_sub(finished.completed_ns));
+            let took_ns = self.clock.real_ns(finished.latency_ns);
+            self.served.tally().delivered(late_ns, took_ns);
             let mut devices = self.server.devices.iter_mut();
             match devices.find(|device| device.client() == finished.client) {
                 Some(device) => device.finished(finished, self.served, &mut self.of_device),

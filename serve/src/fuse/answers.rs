@@ -153,16 +153,6 @@ impl File {
         let last = io(command, offset_bytes, (range.end - offset_bytes) as u32);
         of_device.extend(served.submit(last));
     }
-
-    /// Fetches the sectors that hold a range, and returns where in the buffer it is.
-    fn read(&mut self, range: &Range<u64>, served: &mut Served<'_>) -> Result<Range<usize>, i32> {
-        let sectors = sectors(range);
-        self.buffer.resize((sectors.end - sectors.start) as usize, 0);
-        served
-            .read(sectors.start, &mut self.buffer)
-            .map_err(|error| error.raw_os_error().unwrap_or(EIO))?;
-        Ok((range.start - sectors.start) as usize..(range.end - sectors.start) as usize)
-    }
 }
 
 impl Device for File {
@@ -213,20 +203,26 @@ impl Device for File {
             answer if errno != 0 => answer.fail(errno),
             Answer::Done(reply) => reply.ok(),
             Answer::Written(length_bytes, reply) => reply.written(length_bytes),
-            Answer::Data(range, reply) => match self.read(&range, served) {
-                Ok(within) => reply.data(&self.buffer[within]),
-                Err(errno) => reply.error(Errno::from_i32(errno)),
-            },
+            Answer::Data(range, reply) => {
+                let (sectors, within) = (sectors(&range), within_sectors(&range));
+                let length_bytes = (sectors.end - sectors.start) as usize;
+                match served.view(sectors.start, length_bytes, &mut self.buffer) {
+                    Ok(bytes) => reply.data(&bytes[within]),
+                    Err(error) => reply.error(errno_of(&error)),
+                }
+            }
             Answer::Modify { offset_bytes, data, is_forced, reply } => {
                 let range = offset_bytes..offset_bytes + data.len() as u64;
-                match self.read(&range, served) {
-                    Ok(within) => {
-                        self.buffer[within].copy_from_slice(&data);
-                        let command = Command::Write(self.buffer.clone());
+                let sectors = sectors(&range);
+                let mut changed = vec![0; (sectors.end - sectors.start) as usize];
+                match served.read(sectors.start, &mut changed) {
+                    Ok(()) => {
+                        changed[within_sectors(&range)].copy_from_slice(&data);
+                        let command = Command::Write(changed);
                         let answer = Answer::Written(data.len() as u32, reply);
-                        self.start(answer, command, sectors(&range), is_forced, served, of_device);
+                        self.start(answer, command, sectors, is_forced, served, of_device);
                     }
-                    Err(errno) => reply.error(Errno::from_i32(errno)),
+                    Err(error) => reply.error(errno_of(&error)),
                 }
             }
         }
@@ -271,6 +267,16 @@ impl Answer {
 /// The sectors that hold a range.
 fn sectors(range: &Range<u64>) -> Range<u64> {
     range.start / SECTOR_BYTES * SECTOR_BYTES..range.end.next_multiple_of(SECTOR_BYTES)
+}
+
+/// Where in those sectors the range is.
+fn within_sectors(range: &Range<u64>) -> Range<usize> {
+    let start = (range.start % SECTOR_BYTES) as usize;
+    start..start + (range.end - range.start) as usize
+}
+
+fn errno_of(error: &std::io::Error) -> Errno {
+    Errno::from_i32(error.raw_os_error().unwrap_or(EIO))
 }
 
 /// The first byte from here on that is stored, or is not; after the last one there is a hole.
