@@ -2,8 +2,9 @@
 //!
 //! The platters turn with virtual time, so what an access takes follows from
 //! when and where it starts. The mechanism serves whichever waiting access it
-//! can begin first (shortest positioning time first); how many it can choose
-//! from, the command queue and the write cache decide.
+//! can begin first (shortest positioning time first), and where there is an age
+//! limit, what has waited for so long before it; how many it can choose from, the
+//! command queue and the write cache decide.
 //!
 //! A flush is not queued, as ATA has it: behind one, commands wait at the host
 //! until everything in the write cache is on the platters.
@@ -48,6 +49,7 @@ pub struct Disk {
     command_ns: u64,
     read_access_ns: u64,
     write_access_ns: u64,
+    age_limit_ns: u64,
     write_back: bool,
     ignores_flush: bool,
     mechanism: Mechanism,
@@ -149,6 +151,7 @@ impl Disk {
             command_ns: specification.host.overhead.0 + controller.command_overhead.0,
             read_access_ns: access_ns,
             write_access_ns: access_ns + controller.write_through_overhead.0,
+            age_limit_ns: controller.age_limit.as_ref().map_or(u64::MAX, |limit| limit.0),
             write_back: cache.write_back.value,
             ignores_flush: cache.ignores_flush.as_ref().is_some_and(|ignores| ignores.value),
             mechanism: Mechanism::new(specification),
@@ -322,9 +325,10 @@ impl Disk {
         }
     }
 
-    /// Starts the access that can begin first; false if none is ready.
+    /// Starts the oldest access that is over the age limit, or else the one that can begin
+    /// first; false if none is ready.
     fn start_access(&mut self, now_ns: u64) -> bool {
-        let mechanism = &self.mechanism;
+        let (mechanism, age_limit_ns) = (&self.mechanism, self.age_limit_ns);
         let continues =
             |access: &Access| !access.write && mechanism.continues(now_ns, access.start);
         let nearest = (self.accesses.iter().enumerate())
@@ -332,11 +336,14 @@ impl Disk {
             // that could have been prepared.
             .filter(|(_, access)| access.ready_ns <= now_ns || continues(access))
             .map(|(index, access)| {
+                let is_old = now_ns.saturating_sub(access.ready_ns) >= age_limit_ns;
+                let since_ns = if is_old { access.ready_ns } else { u64::MAX };
                 let write = access.write;
-                (mechanism.begin_ns(now_ns, access.start, &access.place, write), index)
+                let begin_ns = mechanism.begin_ns(now_ns, access.start, &access.place, write);
+                (since_ns, begin_ns, index)
             })
             .min();
-        let Some((_, index)) = nearest else {
+        let Some((_, _, index)) = nearest else {
             return false;
         };
         let access = self.accesses.swap_remove(index);

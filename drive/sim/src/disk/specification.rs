@@ -94,6 +94,10 @@ pub struct Controller {
     pub access_overhead: Parameter<Nanoseconds>,
     /// Per write without write cache, in addition.
     pub write_through_overhead: Parameter<Nanoseconds>,
+    /// How long a command that needs the mechanism may wait while others that
+    /// can begin sooner go before it; from then on the oldest goes first.
+    /// Absent: without limit.
+    pub age_limit: Option<Parameter<Nanoseconds>>,
 }
 
 /// The drive's own memory.
@@ -156,6 +160,12 @@ impl Specification {
             check_second(name, time)?;
         }
         require(self.seek.head_switch_ns() <= 1_000_000_000, "seek.head_switch: use at most 1 s")?;
+        if let Some(limit) = &self.controller.age_limit {
+            require(
+                (1..=3_600_000_000_000).contains(&limit.0),
+                "controller.age_limit: use at most 1 h, or leave it out for none",
+            )?;
+        }
         require(
             (65_536..=1 << 40).contains(&self.cache.write_size.0),
             "cache.write_size: use at least 64 KiB (set cache.write_back to false for none)",

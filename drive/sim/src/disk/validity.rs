@@ -12,6 +12,7 @@ impl Disk {
             command_ns,
             read_access_ns,
             write_access_ns,
+            age_limit_ns,
             write_back,
             ignores_flush,
             mechanism,
@@ -27,7 +28,8 @@ impl Disk {
             destaged: _,
             counts,
         } = self;
-        same!(made; command_ns, read_access_ns, write_access_ns, write_back, ignores_flush);
+        same!(made; command_ns, read_access_ns, write_access_ns, age_limit_ns);
+        same!(made; write_back, ignores_flush);
         ensure(
             accesses.is_empty() && no_room.is_empty() && *flushes == 0 && flushing.is_empty(),
             "a command in the drive",

@@ -258,3 +258,20 @@ fn a_host_elevator_makes_up_for_the_cache() {
     assert!(uncached("1", 256) < uncached("16", 256) && uncached("64", 256) < uncached("224", 256));
     assert_eq!(uncached("64", 32), uncached("1", 32), "nothing waits at the host");
 }
+
+#[test]
+fn a_stream_lets_no_command_wait_beyond_the_age_limit() {
+    // The arm comes from elsewhere and finds one in the midst of the first 32 nearest; those
+    // before it are behind a stream that goes on for as long as commands come.
+    let longest_ns = |age_limit| {
+        let mut disk = drive("wd6400aaks", &[("controller.age_limit", age_limit)]);
+        random_iops(&mut disk, Read, 512, 1, 10);
+        let mut sequential = workload(Read, Pattern::Sequential, 128 * KIB, 32);
+        sequential.stop.time_ns = Some(6 * SECOND_NS);
+        let latencies = &run(&mut disk, &sequential).operations[Read.index()].latencies;
+        latencies.max_ns().unwrap()
+    };
+    assert!(longest_ns("1 h") > 6 * SECOND_NS);
+    // What is over it goes in order of age, and needs a turn each.
+    assert!((SECOND_NS..SECOND_NS * 6 / 5).contains(&longest_ns("1 s")));
+}
