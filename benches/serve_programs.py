@@ -4,11 +4,11 @@
     sudo .venv/bin/python benches/serve_programs.py --keep cuts --write docs/serve-programs.md
 
 What was done is kept in the folder --keep, from which the same command goes on, and into which
-several can work at a time, each on other --programs. Root sets up loop devices and mounts. A cut is
-one of the whole machine: the drive is gone at a random moment of a running load, the programs are
-killed, and the drive comes back, with what its model left of the data, as a new session. Then the
-file system is checked, and the program asked for everything that it had said was committed (for a
-file system: the files that were synchronized).
+several can work at a time, each on other --programs or --drives. Root sets up loop devices and
+mounts. A cut is one of the whole machine: the drive is gone at a random moment of a running load,
+the programs are killed, and the drive comes back, with what its model left of the data, as a new
+session. Then the file system is checked, and the program asked for everything that it had said was
+committed (for a file system: the files that were synchronized).
 """
 
 import argparse
@@ -389,6 +389,8 @@ def main() -> None:
     parser.add_argument("--cuts", type=int, default=200, help="of each row")
     parser.add_argument("--seconds", type=float, default=1e9, help="at most, of all")
     parser.add_argument("--programs", nargs="+", choices=PROGRAMS, default=list(PROGRAMS))
+    names = [drive.name for drive in DRIVES]
+    parser.add_argument("--drives", nargs="+", choices=names, default=names)
     arguments = parser.parse_args()
     # Ended by a signal, too, it takes down its mounts and loop devices.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("it was told to end"))
@@ -397,7 +399,7 @@ def main() -> None:
     # In turns, so that no row is left behind when time is up.
     for cuts in range(TURN_CUTS, arguments.cuts + TURN_CUTS, TURN_CUTS):
         for kind in arguments.programs:
-            for drive in DRIVES:
+            for drive in (drive for drive in DRIVES if drive.name in arguments.drives):
                 path = kept(arguments.keep, kind, drive)
                 outcome = outcome_of(path)
                 left_s = end - time.monotonic()
