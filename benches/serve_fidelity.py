@@ -15,6 +15,9 @@ cell is of the host where the session itself says that it could not keep up, or 
 bare server's answers came in time: its 99th percentile is later than its mean by what makes an
 answer of a session late.
 
+It takes about 20 minutes: nearly all of the 108 cells 2 s and as much again around them, and the
+three of the Core's random writes 100 s each.
+
 With --speed 0.01 drives are served in slow motion, so that a busy machine is less often the limit:
 all times of fio are then multiplied by that, and virtual time is as long as what was served.
 """
