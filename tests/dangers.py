@@ -6,6 +6,7 @@ and skip with a reason where the machine cannot stage them.
 
 import contextlib
 import dataclasses
+import hashlib
 import itertools
 import os
 import subprocess
@@ -99,6 +100,14 @@ def mounted(device: str, point: Path, *options: str, make: bool = True) -> Itera
 
 def destroy(device: str | Path, word: str | Path | None = None) -> list[str]:
     return [str(device), "--destroy-data", str(device if word is None else word)]
+
+
+def overwrite(file: Path) -> list[str]:
+    return [str(file), "--overwrite", str(file)]
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def released(device: str) -> None:

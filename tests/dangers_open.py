@@ -11,12 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dangers import MIB, Danger, danger, destroy, disk, run
+from dangers import MIB, Danger, danger, destroy, disk, overwrite, run
 from fault_disk import FaultDisk, needs_fuse
-
-
-def _overwrite(file: Path) -> list[str]:
-    return [str(file), "--overwrite", str(file)]
 
 
 def _file(folder: Path) -> Path:
@@ -57,7 +53,7 @@ def _used_file(name: str, script: str, named: str) -> None:
     def stage(folder: Path) -> Iterator[Danger]:
         file = _file(folder)
         with python(script, file):
-            yield Danger(_overwrite(file), named, [file])
+            yield Danger(overwrite(file), named, [file])
 
     stage.__name__ = f"a_file_that_another_program_has_{name}"
     danger(stage)
@@ -131,7 +127,7 @@ def a_database_in_a_transaction(folder: Path) -> Iterator[Danger]:
     )
     file = folder / "base.db"
     with python(script, file):
-        yield Danger(_overwrite(file), "open for writing by python", [file])
+        yield Danger(overwrite(file), "open for writing by python", [file])
 
 
 @danger
@@ -143,7 +139,7 @@ def a_database_that_is_read_in_a_transaction(folder: Path) -> Iterator[Danger]:
     )
     file = folder / "base.db"
     with python(f"{make}\n{read}", file):
-        yield Danger(_overwrite(file), "locked by python", [file])
+        yield Danger(overwrite(file), "locked by python", [file])
 
 
 @danger
@@ -151,7 +147,7 @@ def a_file_that_a_stopped_program_has_open_for_writing(folder: Path) -> Iterator
     file = _file(folder)
     with another("sh", "-c", 'exec 3<>"$1"; echo ready; read -r _', "sh", file) as program:
         program.send_signal(signal.SIGSTOP)
-        yield Danger(_overwrite(file), "open for writing by sh", [file])
+        yield Danger(overwrite(file), "open for writing by sh", [file])
 
 
 @danger
@@ -159,7 +155,7 @@ def a_file_open_for_writing_under_another_name(folder: Path) -> Iterator[Danger]
     file = _file(folder)
     (folder / "link").hardlink_to(file)
     with shell('exec 3>>"$1"', folder / "link"):
-        yield Danger(_overwrite(file), "open for writing by sh", [file])
+        yield Danger(overwrite(file), "open for writing by sh", [file])
 
 
 @danger
@@ -171,7 +167,7 @@ def a_file_open_for_writing_through_a_bind_mount(folder: Path) -> Iterator[Dange
     run("mount", "--bind", file, folder / "bound")
     try:
         with shell('exec 3>>"$1"', folder / "bound"):
-            yield Danger(_overwrite(file), "open for writing by sh", [file])
+            yield Danger(overwrite(file), "open for writing by sh", [file])
     finally:
         run("umount", folder / "bound")
 
@@ -185,7 +181,7 @@ def a_file_whose_open_descriptor_is_on_its_way(folder: Path) -> Iterator[Danger]
         descriptor = os.open(file, os.O_RDWR)
         socket.send_fds(left, [b"x"], [descriptor])
         os.close(descriptor)
-        yield Danger(_overwrite(file), "open for writing by the kernel, or", [file])
+        yield Danger(overwrite(file), "open for writing by the kernel, or", [file])
 
 
 @danger
@@ -195,7 +191,7 @@ def an_image_that_a_fuse_program_serves(folder: Path) -> Iterator[Danger]:
         pytest.skip("no /dev/fuse here")
     file = _file(folder)
     with shell('exec 3<>/dev/fuse 4<"$1"', file):
-        yield Danger(_overwrite(file), "mounted through FUSE by sh", [file])
+        yield Danger(overwrite(file), "mounted through FUSE by sh", [file])
 
 
 @danger
@@ -203,7 +199,7 @@ def an_image_that_fuse_has_mounted(folder: Path) -> Iterator[Danger]:
     needs_fuse()
     with FaultDisk(folder, MIB):
         image = folder / "medium"
-        yield Danger(_overwrite(image), "open for writing by python", [image])
+        yield Danger(overwrite(image), "open for writing by python", [image])
 
 
 # Devices

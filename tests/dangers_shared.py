@@ -9,11 +9,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dangers import DISK_BYTES, MIB, Danger, Disk, danger, destroy, disk, mounted, released, run
-
-
-def _overwrite(file: Path) -> list[str]:
-    return [str(file), "--overwrite", str(file)]
+from dangers import (
+    DISK_BYTES,
+    MIB,
+    Danger,
+    Disk,
+    danger,
+    destroy,
+    disk,
+    mounted,
+    overwrite,
+    released,
+    run,
+)
 
 
 @contextlib.contextmanager
@@ -146,7 +154,7 @@ def a_file_mounted_by_a_loop_device_that_clears_itself(folder: Path) -> Iterator
         second = folder / "second.img"
         second.hardlink_to(one.image)
         one.image.unlink()
-        yield Danger(_overwrite(second), "attached to /dev/loop", [second])
+        yield Danger(overwrite(second), "attached to /dev/loop", [second])
     finally:
         run("umount", folder / "point")
 
@@ -165,7 +173,7 @@ def _second_name(folder: Path) -> Iterator[tuple[Disk, Path]]:
 def a_mounted_file_whose_attached_name_was_removed(folder: Path) -> Iterator[Danger]:
     with _second_name(folder) as (one, second):
         one.image.unlink()
-        yield Danger(_overwrite(second), f"attached to {one.device}", [second])
+        yield Danger(overwrite(second), f"attached to {one.device}", [second])
 
 
 @danger
@@ -173,7 +181,7 @@ def a_mounted_file_whose_name_another_file_has_now(folder: Path) -> Iterator[Dan
     with _second_name(folder) as (one, second):
         one.image.unlink()
         one.image.write_bytes(b"another")
-        yield Danger(_overwrite(second), f"attached to {one.device}", [second])
+        yield Danger(overwrite(second), f"attached to {one.device}", [second])
 
 
 @danger
@@ -182,7 +190,7 @@ def a_mounted_file_that_was_mounted_over(folder: Path) -> Iterator[Danger]:
         (folder / "over").write_bytes(b"over")
         run("mount", "--bind", folder / "over", one.image)
         try:
-            yield Danger(_overwrite(second), f"attached to {one.device}", [second])
+            yield Danger(overwrite(second), f"attached to {one.device}", [second])
         finally:
             run("umount", one.image)
 
@@ -207,7 +215,7 @@ def a_file_below_a_folder_that_was_mounted_over(folder: Path) -> Iterator[Danger
         run("mount", "-t", "tmpfs", "none", folder / "below")
         try:
             second = folder / "second.img"
-            yield Danger(_overwrite(second), f"attached to {one.device}", [second])
+            yield Danger(overwrite(second), f"attached to {one.device}", [second])
         finally:
             run("umount", folder / "below")
 
@@ -225,7 +233,7 @@ def a_file_attached_in_another_mount_namespace(folder: Path) -> Iterator[Danger]
     with elsewhere(script):
         device = (folder / "device").read_text().strip()
         try:
-            yield Danger(_overwrite(one.image), f"attached to {device}", [one.image])
+            yield Danger(overwrite(one.image), f"attached to {device}", [one.image])
         finally:
             run("losetup", "--detach", device)
 
@@ -328,7 +336,7 @@ def a_file_inside_a_disk_that_a_loop_device_is_attached_to(folder: Path) -> Iter
             second = point / "second.img"
             second.hardlink_to(inner)
             inner.unlink()
-            yield Danger(_overwrite(second), "attached to /dev/loop", [second])
+            yield Danger(overwrite(second), "attached to /dev/loop", [second])
 
 
 # Overlay file systems: a file has a number there, and another one in its layer
@@ -353,13 +361,13 @@ def overlaid(folder: Path) -> Iterator[tuple[Path, Path]]:
 @danger
 def a_file_whose_layer_is_attached_to_a_loop_device(folder: Path) -> Iterator[Danger]:
     with overlaid(folder) as (shown, layer), attached(layer) as device:
-        yield Danger(_overwrite(shown), f"attached to {device}", [layer])
+        yield Danger(overwrite(shown), f"attached to {device}", [layer])
 
 
 @danger
 def a_layer_whose_file_is_attached_to_a_loop_device(folder: Path) -> Iterator[Danger]:
     with overlaid(folder) as (shown, layer), attached(shown):
-        yield Danger(_overwrite(layer), "open for writing by the kernel, or", [layer])
+        yield Danger(overwrite(layer), "open for writing by the kernel, or", [layer])
 
 
 @danger
@@ -370,6 +378,6 @@ def a_file_whose_layer_another_program_has_open_for_writing(folder: Path) -> Ite
         subprocess.Popen(["sleep", "60"], stdout=output) as other,
     ):
         try:
-            yield Danger(_overwrite(shown), "open for writing by sleep", [layer])
+            yield Danger(overwrite(shown), "open for writing by sleep", [layer])
         finally:
             other.kill()

@@ -1,6 +1,5 @@
 """Every dangerous situation is refused with exit code 2 before a byte is written."""
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import dangers_shared  # noqa: F401
 import dangers_signatures  # noqa: F401
 import dangers_words  # noqa: F401
 import pytest
-from dangers import DANGERS
+from dangers import DANGERS, digest
 
 from fourcorners.cli import main
 from fourcorners.errors import EXIT_USAGE
@@ -26,7 +25,7 @@ def test_danger(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     with DANGERS[name](tmp_path) as danger:
         # What was made through a loop device reaches its file only when the kernel writes it back.
         os.sync()
-        before = {path: _digest(path) for path in danger.guarded}
+        before = {path: digest(path) for path in danger.guarded}
         files = _files_in_dev()
         out = ["--out", str(tmp_path / "runs"), "--profile", "quick"]
         options = out if danger.command == "characterize" else []
@@ -38,13 +37,9 @@ def test_danger(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         assert complaint.startswith("fourcorners: ")
         assert danger.named in complaint
         assert _files_in_dev() == files
-        assert {path: _digest(path) for path in danger.guarded} == before
+        assert {path: digest(path) for path in danger.guarded} == before
         assert not list((tmp_path / "runs").glob("*"))
 
 
 def _files_in_dev() -> set[Path]:
     return {path for path in Path("/dev").iterdir() if path.is_file()}
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,6 +1,5 @@
 """What is about to be written is looked at again: hours may lie between the first look and that."""
 
-import hashlib
 import os
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dangers import Disk, disk, mounted, run
+from dangers import Disk, digest, disk, mounted, run
 
 import fourcorners as fc
 from fourcorners.cli import main
@@ -26,10 +25,6 @@ def own_file(folder: Path) -> Path:
     path = folder / "first"
     fc.open_target(str(path), size=4 * MIB).close()
     return path
-
-
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def file_system(one: Disk) -> None:

@@ -1,6 +1,5 @@
 """A run folder permits nothing: what `resume` may write is said on its command line, each time."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dangers import Disk, disk, run
+from dangers import Disk, digest, disk, run
 
 import fourcorners as fc
 from fourcorners.cli import main
@@ -49,10 +48,6 @@ def edit(folder: Path, **changes: Any) -> None:
     manifest["request"]["opening"].update(changes.pop("opening", {}))
     manifest["request"].update(changes.pop("request", {}))
     path.write_text(to_json(manifest | changes))
-
-
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @pytest.fixture
