@@ -2,6 +2,7 @@
 
 import itertools
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -125,6 +126,26 @@ def test_blkparse_reads_what_we_write_and_we_read_what_it_prints(tmp_path: Path)
     for source in (printed, halves[0]):
         fc.trace_convert(source, tmp_path / "out.parquet", replace=True)
         assert read(tmp_path / "out.parquet") == wanted, source
+
+
+def test_times_of_blktrace_count_from_its_first_event(tmp_path: Path) -> None:
+    # The kernel counts from the start of the machine: a note at 7.5 s, and a read at 8 s.
+    def event(time_ns: int, action: int, length: int, tail: int) -> bytes:
+        head = (0x65617407, 1, time_ns, 8, length, action, 97, 8 << 20, 0, 0)
+        return struct.pack("<IIQQIIIIIHH", *head, tail)
+
+    text = b"start"
+    note = event(7_500_000_000, 1 << 26 | 2, 0, len(text)) + text
+    read_issued = event(8_000_000_000, 1 << 16 | 1 << 22 | 7, 4096, 0)
+    for content, first_ns in ((note + read_issued, 500_000_000), (read_issued, 0)):
+        path = tmp_path / f"{first_ns}.blktrace.0"
+        path.write_bytes(content)
+        fc.trace_convert(path, tmp_path / "own.parquet", replace=True)
+        assert read(tmp_path / "own.parquet") == [(first_ns, "read", False, 4096, 4096)]
+        # What we write keeps the zero, and by its name is blktrace's.
+        fc.trace_convert(tmp_path / "own.parquet", tmp_path / "back.blktrace.0", replace=True)
+        fc.trace_convert(tmp_path / "back.blktrace.0", tmp_path / "own.parquet", replace=True)
+        assert read(tmp_path / "own.parquet") == [(first_ns, "read", False, 4096, 4096)]
 
 
 def test_fio_writes_and_replays_what_we_read_and_write(tmp_path: Path) -> None:

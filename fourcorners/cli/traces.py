@@ -118,7 +118,8 @@ def trace_convert(
     ----------
     file
         The trace: blktrace, blkparse, perf, tracefs, fio, MSR Cambridge, Alibaba, Tencent, SYSTOR,
-        SPC, FIU, Nexus, ETW, oracleGeneral or our own; also in gzip, zstd and tar.
+        SPC, FIU, Nexus, ETW, DiskMon, DiskSim, vscsi, oracleGeneral or our own; also in gzip, zstd
+        and tar.
     out
         The new file.
     anonymise

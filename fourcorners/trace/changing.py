@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -182,7 +183,9 @@ def _ns(seconds: float, what: str) -> int:
 
 def written_format(out: Path, to: str | None) -> str:
     """The format of a new trace; raises :class:`UserError` where neither says one."""
-    chosen = to or _WRITTEN.get(out.suffix.lower())
+    # As blktrace names the file of each processor.
+    is_blktrace = re.search(r"\.blktrace\.\d+$", out.name) is not None
+    chosen = to or ("blktrace" if is_blktrace else _WRITTEN.get(out.suffix.lower()))
     if chosen is None:
         raise UserError(
             f"{out} does not end like a format that is written: add --to parquet, csv, "

@@ -23,7 +23,7 @@ pub(crate) const FLUSH: u64 = 1 << 18;
 pub(crate) const ISSUE: u64 = 1 << 22;
 pub(crate) const COMPLETE: u64 = 1 << 23;
 const COMMAND: u64 = 1 << 25;
-const NOTIFY: u64 = 1 << 26;
+pub(crate) const NOTIFY: u64 = 1 << 26;
 pub(crate) const DISCARD: u64 = 1 << 29;
 const DRIVER_DATA: u64 = 1 << 30;
 pub(crate) const FUA: u64 = 1 << 31;
@@ -36,6 +36,8 @@ const ACT_QUEUE: u64 = 1;
 const ACT_REQUEUE: u64 = 6;
 pub(crate) const ACT_ISSUE: u64 = 7;
 pub(crate) const ACT_COMPLETE: u64 = 8;
+/// Of a note: a text follows.
+pub(crate) const NOTE_MESSAGE: u64 = 2;
 /// A bit beside the action: the number of a control group comes first in what follows.
 const ACT_OF_GROUP: u64 = 1 << 8;
 
@@ -55,6 +57,8 @@ struct Part {
     input: BufReader<Box<dyn Read + Send>>,
     path: PathBuf,
     read_bytes: u64,
+    /// The time of its first event, of whatever kind.
+    first_ns: Option<u64>,
     next: Option<Found>,
 }
 
@@ -72,6 +76,8 @@ pub(crate) struct Blktrace {
     volumes: Volumes,
     /// The device of the last event, and its number.
     last: Option<(u32, u32)>,
+    /// Of all events, from which times count: the kernel counts from the start of the machine.
+    zero_ns: u64,
     has_begun: bool,
     is_over: bool,
 }
@@ -98,6 +104,7 @@ impl Blktrace {
                 input: BufReader::with_capacity(64 << 10, input),
                 path,
                 read_bytes: 0,
+                first_ns: None,
                 next: None,
             })
             .collect();
@@ -106,6 +113,7 @@ impl Blktrace {
             pairing: Pairing::default(),
             volumes: Volumes::default(),
             last: None,
+            zero_ns: 0,
             has_begun: false,
             is_over: false,
         }
@@ -118,6 +126,8 @@ impl Blktrace {
             for part in &mut self.parts {
                 part.next = part.advance()?;
             }
+            let firsts = self.parts.iter().filter_map(|part| part.first_ns);
+            self.zero_ns = firsts.min().unwrap_or(0);
         }
         let first = self
             .parts
@@ -141,6 +151,7 @@ impl Reader for Blktrace {
                 break;
             };
             found.record.volume = self.volume_of(found.device)?;
+            found.record.time_ns = found.record.time_ns.saturating_sub(self.zero_ns);
             let preflush = found.action & FLUSH != 0 && found.record.operation != Operation::Flush;
             let event = Event { step: found.step, preflush, record: found.record };
             self.pairing.event(event, batch);
@@ -187,6 +198,7 @@ impl Part {
             } else {
                 (u64::from(word(28)), word(32), word(36), word(40), 46)
             };
+            self.first_ns.get_or_insert(long(8));
             let payload = u16::from_le_bytes([bytes[tail], bytes[tail + 1]]);
             self.skip(if swapped { payload.swap_bytes() } else { payload })?;
             let Some(step) = step_of(action) else { continue };

@@ -4,7 +4,8 @@
 use super::{Lost, Writer, count};
 use crate::error::{Error, Result};
 use crate::formats::blktrace::{
-    ACT_COMPLETE, ACT_ISSUE, COMPLETE, DISCARD, EVENT_BYTES, FLUSH, FUA, ISSUE, MAGIC, READ, WRITE,
+    ACT_COMPLETE, ACT_ISSUE, COMPLETE, DISCARD, EVENT_BYTES, FLUSH, FUA, ISSUE, MAGIC,
+    NOTE_MESSAGE, NOTIFY, READ, WRITE,
 };
 use crate::formats::csv_traces::SECTOR_BYTES;
 use crate::input::Header;
@@ -62,6 +63,15 @@ impl BlktraceWriter {
     }
 }
 
+/// A note at the zero of the clock, for traces that begin later: times count from the first event.
+fn note_of_zero(first: &Record, device: u32) -> ([u8; EVENT_BYTES], &'static [u8]) {
+    let text = b"the clock begins here";
+    let zero = Record { queue: first.queue, ..Record::new(0, Operation::Read, 0, 0) };
+    let mut bytes = event(&zero, 0, NOTIFY | NOTE_MESSAGE, device, 0);
+    bytes[46..48].copy_from_slice(&(text.len() as u16).to_le_bytes());
+    (bytes, text)
+}
+
 /// `8,0` as it is; other volumes are numbered as devices of a driver that nobody has.
 fn device_of(name: &str, number: u32) -> u32 {
     let own = name.split_once(',').and_then(|(major, minor)| {
@@ -108,6 +118,11 @@ impl Writer for BlktraceWriter {
             count(&mut self.lost, "streams", one.stream.is_some());
             self.complete(one.time_ns)?;
             let device = device_of(&volumes[one.volume as usize], one.volume);
+            if self.issued == 0 && one.time_ns > 0 {
+                let (note, text) = note_of_zero(one, device);
+                self.put(note)?;
+                self.file.write_all(text).map_err(|error| Error::writing(&self.path, error))?;
+            }
             let mut what = match one.operation {
                 Operation::Read => READ,
                 Operation::Write | Operation::WriteZeroes => WRITE,
