@@ -9,8 +9,8 @@ import pytest
 
 import fourcorners as fc
 from fourcorners.cli import main
-from fourcorners.running.begin import choose_suite
 from fourcorners.suites import TESTS, Subject
+from fourcorners.suites.suite import choose_suite
 
 SMALL = "sim:intel-x25-v-40gb"
 DOCUMENT = (Path(__file__).parents[1] / "docs/suites.md").read_text("utf-8")

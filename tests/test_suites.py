@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import fourcorners as fc
-from fourcorners.running.begin import choose_suite, reviews
 from fourcorners.suites import Measurement, Subject, steps
 from fourcorners.suites import Test as PlannedTest
 from fourcorners.suites.steps import Fill, Purge
+from fourcorners.suites.suite import choose_suite, reviews
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.target.target import Target
 

@@ -59,7 +59,7 @@ def characterize(
         Only these tests, separated by commas: four-corners, queue-depth, transfer-size,
         consistency.
     """
-    from fourcorners.running.begin import choose_suite, reviews
+    from fourcorners.suites.suite import choose_suite, reviews
 
     suite = choose_suite(reviews(profile), tests=names(tests))
     return _run(suite, targets, claims, jobs, options)
@@ -107,7 +107,7 @@ def run(
         Keep every single I/O of each measurement, up to so many (49 bytes of memory each); of more
         of them a random half, a quarter, ... Tests have their own numbers.
     """
-    from fourcorners.running.begin import choose_suite
+    from fourcorners.suites.suite import choose_suite
 
     chosen = choose_suite(
         suite,

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from fourcorners.catalog.claims import Claim
-from fourcorners.errors import UserError
 from fourcorners.machine.environment import describe_host
 from fourcorners.manifest import SCHEMA_VERSION, Manifest, Opening, Request
 from fourcorners.running.progress import Progress
@@ -17,9 +16,8 @@ from fourcorners.store import Run, RunWriter
 from fourcorners.store.directory import FOLLOWING
 from fourcorners.store.folder import timestamp
 from fourcorners.store.writer import run_name
-from fourcorners.suites.parameters import unknown
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.suite import Suite, find_suite
+from fourcorners.suites.suite import Suite
 from fourcorners.target.identity import identify
 from fourcorners.target.target import Target
 
@@ -76,33 +74,3 @@ def begin_run(
         ),
     )
     return Runner(target, plan, writer, manifest, progress or Progress()).run()
-
-
-def choose_suite(
-    suite: Suite | str,
-    *,
-    parameters: Mapping[str, Any] | None = None,
-    scale: float = 1.0,
-    quick: bool = False,
-    tests: Sequence[str] | None = None,
-    log_ios: int | None = None,
-) -> Suite:
-    """The suite that :func:`run` would run; raises :class:`UserError` for bad input."""
-    chosen = find_suite(suite, parameters) if isinstance(suite, str) else suite
-    if tests is not None:
-        chosen = chosen.only(tuple(tests))
-    if quick:
-        chosen = chosen.quick()
-    if log_ios is not None:
-        chosen = chosen.logging(log_ios)
-    return chosen if scale == 1.0 else chosen.shortened(scale)
-
-
-PROFILES = {"quick": "reviews-quick", "standard": "reviews", "full": "reviews-full"}
-
-
-def reviews(profile: str) -> Suite:
-    """The suite of the reviews with the durations of a profile; raises :class:`UserError`."""
-    if profile not in PROFILES:
-        raise UserError(unknown("profile", profile, list(PROFILES)))
-    return find_suite(PROFILES[profile])

@@ -24,12 +24,12 @@ from fourcorners.analysis.source import Measured
 from fourcorners.comparison import Check, ComparedRuns, Comparison, checks_of, compare, parse_gate
 from fourcorners.comparison.comparison import ONE_RUN
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
-from fourcorners.running.begin import choose_suite
 from fourcorners.running.options import RunOptions
 from fourcorners.running.run import run as run_suite
 from fourcorners.store import Run
 from fourcorners.store.kept_runs import kept_runs
 from fourcorners.suites import Suite
+from fourcorners.suites.suite import choose_suite
 from fourcorners.target.target import Target
 
 SUITE = "ci"

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from fourcorners.catalog.claims import Claim, claims_in
 from fourcorners.errors import UserError
-from fourcorners.running.begin import begin_run, choose_suite, reviews
+from fourcorners.running.begin import begin_run
 from fourcorners.running.each import Each
 from fourcorners.running.openings import check, openings
 from fourcorners.running.options import RunOptions, target_options
@@ -14,7 +14,7 @@ from fourcorners.running.preview import CheckSubject, PreviewedPlan, preview_ope
 from fourcorners.running.progress import Progress
 from fourcorners.running.side_by_side import check_side_by_side, run_side_by_side
 from fourcorners.store import Run
-from fourcorners.suites.suite import Suite
+from fourcorners.suites.suite import Suite, choose_suite, reviews
 from fourcorners.target.target import Target
 
 

@@ -1,7 +1,7 @@
 """Suites: an ordered list of tests with their parameters, from a file or by name."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -285,3 +285,34 @@ def _entry(table: Any, where: str, scale: float, file: str) -> Entry:
     # What is wrong shows when the file is read, not when a target is planned for.
     read_parameters(definition.parameters, given, where)
     return Entry(definition, name, given, where)
+
+
+def choose_suite(
+    suite: Suite | str,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    scale: float = 1.0,
+    quick: bool = False,
+    tests: Sequence[str] | None = None,
+    log_ios: int | None = None,
+) -> Suite:
+    """A suite, or the one of that name, as the options of :func:`fourcorners.run` change it; raises
+    :class:`UserError` for bad input."""
+    chosen = find_suite(suite, parameters) if isinstance(suite, str) else suite
+    if tests is not None:
+        chosen = chosen.only(tuple(tests))
+    if quick:
+        chosen = chosen.quick()
+    if log_ios is not None:
+        chosen = chosen.logging(log_ios)
+    return chosen if scale == 1.0 else chosen.shortened(scale)
+
+
+PROFILES = {"quick": "reviews-quick", "standard": "reviews", "full": "reviews-full"}
+
+
+def reviews(profile: str) -> Suite:
+    """The suite of the reviews with the durations of a profile; raises :class:`UserError`."""
+    if profile not in PROFILES:
+        raise UserError(unknown("profile", profile, list(PROFILES)))
+    return find_suite(PROFILES[profile])
