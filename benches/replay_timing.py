@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How far a replay's issue is off its time, at 50 thousand I/Os a second on a file.
 
-    .venv/bin/python benches/replay_timing.py FILE [--repeats N] [--engine ENGINE]...
+    .venv/bin/python benches/replay_timing.py FILE [--repeats N] [--engine ENGINE]... [--real-time]
 
 Replays of 4 KiB at random places, 0.3 s each, with each engine in turn. On a machine where others
 run, the thread that issues loses its processor now and then, and is late by that. So the figures
@@ -9,13 +9,17 @@ are of all I/Os, and, for root and by the scheduler's trace events, of those tha
 thread had its processor: runs of late I/Os are left out where it was switched off, or where one was
 later than 0.3 ms, which is what a hypervisor takes. ``io_uring,cpus=1`` issues on processor 1,
 ``io_uring,sqpoll,cpus=0`` on 0 with a thread of the kernel that passes I/Os on; ``auto`` issues
-as it does for users. FILE is made, and removed.
+as it does for users. With ``--real-time`` the thread that issues has real-time priority, so that
+nothing but interrupts takes its processor, as on a quiet machine. FILE is made, and removed.
 """
 
 import argparse
 import os
 import random
 import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -76,6 +80,30 @@ class Events:
     def end(self) -> list[str]:
         (INSTANCE / "tracing_on").write_text("0")
         return (INSTANCE / "trace").read_text("utf-8", "replace").splitlines()
+
+
+@contextmanager
+def real_time() -> Iterator[None]:
+    """Threads that begin meanwhile have real-time priority, half a millisecond later."""
+    ended = threading.Event()
+
+    def running() -> set[int]:
+        return {int(task.name) for task in Path("/proc/self/task").iterdir()}
+
+    def raise_them() -> None:
+        known = {*running(), threading.get_native_id()}
+        while not ended.wait(0.0005):
+            for thread in running() - known:
+                os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(1))
+                known.add(thread)
+
+    raising = threading.Thread(target=raise_them)
+    raising.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        raising.join()
 
 
 def undisturbed(log: IoLog, lines: list[str]) -> npt.NDArray[np.bool_]:
@@ -145,6 +173,7 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--engine", action="append")
+    parser.add_argument("--real-time", action="store_true")
     chosen = parser.parse_args()
     engines = chosen.engine or ["auto"]
     every: dict[str, list[Times]] = {engine: [] for engine in engines}
@@ -157,7 +186,8 @@ def main() -> None:
         for engine in engines * chosen.repeats:
             with fc.open_target(str(chosen.file), engine=engine) as target:
                 events.begin()
-                recording = target.run(replay)
+                with real_time() if chosen.real_time else nullcontext():
+                    recording = target.run(replay)
                 lines = events.end()
             assert recording.log is not None
             late = in_order(recording.log)[1]

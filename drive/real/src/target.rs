@@ -187,11 +187,12 @@ impl Target for RealTarget {
                 namespace.command_bytes_max()
             )));
         }
+        if self.is_punctual {
+            // Before it is bound to one: others have those that are left.
+            processors::go_first();
+        }
         if !self.engine.cpus.is_empty() {
             bind_to_cpu(self.engine.cpus[(self.index % self.engine.cpus.len() as u64) as usize])?;
-        }
-        if self.is_punctual {
-            processors::go_first();
         }
         // A kernel thread that polls would be kept to what is left of processors as well.
         if self.is_punctual && self.engine.cpus.is_empty() && !self.engine.sq_poll {

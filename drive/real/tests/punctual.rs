@@ -9,13 +9,18 @@ use fourcorners_real::Engine;
 use fourcorners_workload::{
     Content, Operation, Pace, Recorded, Replay, Request, Stop, TimedRequest, Workload,
 };
-use std::sync::Arc;
+use rustix::process::{getpriority_process, setpriority_process};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use support::*;
 
 const IOS: u64 = 400;
 const GAP_NS: u64 = 100_000;
 /// The kernel's thread sleeps by then.
 const PAUSE_NS: u64 = 1_100_000_000;
+
+/// Held by each test: they look at all threads of the process.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// Reads and writes in turn, and a pause in their midst.
 struct Made;
@@ -69,6 +74,7 @@ fn replay() -> Workload {
 /// With a thread of the kernel that takes requests, as `--engine io_uring,sqpoll` asks for.
 #[test]
 fn every_io_is_issued_at_its_time_or_after_it_and_completes() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Folder::new();
     let engine: Engine = "io_uring,sqpoll".parse().unwrap();
     let file = folder.own_file("t.bin", 4 * MIB).with_engine(engine).unwrap();
@@ -90,4 +96,36 @@ fn every_io_is_issued_at_its_time_or_after_it_and_completes() {
     let wanted: Vec<i64> = (0..IOS).map(|number| one(number).time_ns as i64).collect();
     assert_eq!(due, wanted);
     assert!(recording.elapsed_ns >= wanted[wanted.len() - 1] as u64);
+}
+
+/// The least `nice` of this process' threads.
+fn least_nice() -> i32 {
+    let threads = std::fs::read_dir("/proc/self/task").unwrap();
+    let stat = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("stat")).ok();
+    let nice = |stat: String| stat.rsplit(") ").next()?.split(' ').nth(16)?.parse().ok();
+    threads.flatten().filter_map(stat).filter_map(nice).min().unwrap()
+}
+
+/// Also bound to one processor, as long as there is another.
+#[test]
+fn the_thread_that_issues_goes_first_where_it_may() {
+    let several = thread::available_parallelism().unwrap().get() > 1;
+    let own = getpriority_process(None).unwrap();
+    let may = thread::spawn(|| setpriority_process(None, -20).is_ok()).join().unwrap();
+    let expected = if several && may && own <= 0 { -20 } else { own };
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = Folder::new();
+    let engine: Engine = "io_uring,cpus=0".parse().unwrap();
+    let file = folder.own_file("t.bin", 4 * MIB).with_engine(engine).unwrap();
+    let running = thread::spawn(move || {
+        let open = || Ok(file.punctual_target(1));
+        replay_parallel(&replay(), 4 * MIB, open, Box::new(Made), &Arc::default()).unwrap()
+    });
+    let mut found = own;
+    while !running.is_finished() {
+        found = found.min(least_nice());
+        thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(running.join().unwrap().failure, None);
+    assert_eq!(found, expected);
 }
