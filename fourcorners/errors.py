@@ -1,5 +1,7 @@
 """Errors that are the user's to fix."""
 
+import re
+
 # 1 and 2 as shells and argument parsers have them; the next two are this program's own.
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -10,6 +12,10 @@ EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 
 
+# What the core says of an error of the system, with the remarks of libraries on it.
+_CORE_REASON = re.compile(r"(?:External: )?\b([A-Z](?=[a-z])[^:()]*) \(os error \d+\)")
+
+
 class UserError(Exception):
     """Something the user can put right.
 
@@ -18,7 +24,7 @@ class UserError(Exception):
     """
 
     def __init__(self, message: str, exit_code: int = EXIT_USAGE) -> None:
-        super().__init__(message)
+        super().__init__(_CORE_REASON.sub(lambda told: told[1][0].lower() + told[1][1:], message))
         self.exit_code = exit_code
 
 

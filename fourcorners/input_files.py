@@ -30,6 +30,17 @@ def kind_of(mode: int) -> str | None:
     return next((name for is_kind, name in KINDS.items() if is_kind(mode)), None)
 
 
+def check_name(path: str | Path) -> None:
+    """Raises :class:`UserError` for a name that is no text: of a target or of what is kept with it,
+    which run folders and the core hold as text."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise UserError(
+            f"{path}: its name is not text in UTF-8: rename it, or name a link to it"
+        ) from None
+
+
 def check_regular(path: Path, what: str) -> None:
     """Raises :class:`UserError` unless it is a regular file, or a link to one.
 

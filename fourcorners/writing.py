@@ -34,12 +34,17 @@ class OutputError(UserError):
     """A file for a result that cannot be written, or is not to be replaced."""
 
 
+def _bytes_of(text: str) -> bytes:
+    """As UTF-8; a name of a file that is none, which may be quoted in it, loses what is not."""
+    return text.encode("utf-8", "replace")
+
+
 def sealed(text: str) -> str:
     """A document (HTML, XML, Markdown) with a last line by which we know it again, unless somebody
     changed it."""
     if not text.endswith("\n"):
         text += "\n"
-    return text + _SEAL.format(hashlib.sha256(text.encode()).hexdigest())
+    return text + _SEAL.format(hashlib.sha256(_bytes_of(text)).hexdigest())
 
 
 def is_sealed(path: Path) -> bool:
@@ -80,6 +85,10 @@ class Output:
                 raise OutputError(
                     f"cannot write {self.path}: there is no folder {self.path.parent}"
                 ) from None
+            if not os.access(self.path.parent, os.W_OK | os.X_OK):
+                raise OutputError(
+                    f"cannot write {self.path}: the folder {self.path.parent} is read-only"
+                ) from None
             return
         except OSError as error:
             raise OutputError(f"cannot write {self.path}: {os_reason(error)}") from error
@@ -100,7 +109,7 @@ class Output:
 
     def write(self, content: str | bytes) -> None:
         """Writes the file; raises :class:`OutputError`."""
-        data = content.encode() if isinstance(content, str) else content
+        data = _bytes_of(content) if isinstance(content, str) else content
         self.fill(lambda file: file.write(data))
 
     def fill(self, write: Callable[[BinaryIO], object]) -> None:

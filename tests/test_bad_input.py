@@ -358,6 +358,44 @@ def test_what_a_newcomer_types_wrong(
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_names_that_are_no_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    odd = os.fsdecode(b"t\xff.csv")
+    Path(odd).write_text("128166372003061629,a,0,Read,4096,4096,500\n" * 3)
+    for arguments in (
+        ["verify", odd, "--overwrite", odd],
+        ["replay", odd, CORE],
+        ["serve", CORE, "--nbd", f"unix:{odd}"],
+        ["serve", CORE, "--nbd", "unix:v.sock", "--data", odd],
+    ):
+        assert main(arguments) == 2
+        [line] = capsys.readouterr().err.splitlines()
+        assert "is not text in UTF-8: rename it" in line, line
+    assert main(["trace", "info", odd, "--html", "page.html"]) == 0
+    assert "t?.csv" in Path("page.html").read_text("utf-8")
+
+
+def test_a_state_that_cannot_be_saved_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != Path("ro"))
+    Path("ro").mkdir()
+    assert main(["serve", CORE, "--nbd", "unix:v.sock", "--state", "ro/s.state"]) in (1, 2)
+    [line] = capsys.readouterr().err.splitlines()
+    assert line == "fourcorners: cannot write ro/s.state: the folder ro is read-only"
+
+
+def test_the_system_s_reasons_read_as_one_sentence() -> None:
+    for told, read in (
+        ("cannot write x: External: No space left on device (os error 28)", "no space left on dev"),
+        ("cannot read x: I/O error (os error 5)", "I/O error (os error 5)"),
+    ):
+        assert str(fc.UserError(told)).partition(" x: ")[2].startswith(read)
+
+
 def test_a_panic_is_a_failed_test_and_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

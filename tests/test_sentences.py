@@ -50,6 +50,10 @@ DOUBT = say("any.most_disturbed", disturbed=3, watched=4)
             "FUA and flushes; only a loss of power would show which.",
         ),
         (
+            say("judge.may_be_free", written=19 * 2**30, free=115e9),
+            "20.4 GB were written, and the drive may have had 115 GB free",
+        ),
+        (
             say("track_switch.no_turns", times=[1e-3, 1.5e-3]),
             "At the end of a track the disk needs 1.00 ms or 1.50 ms, but these do not "
             "alternate as head and cylinder switches do.",

@@ -13,6 +13,7 @@ from typing import Any, Self
 from fourcorners import _core
 from fourcorners.catalog.settings import Setting
 from fourcorners.errors import EXIT_FAILED, UserError
+from fourcorners.input_files import check_name
 from fourcorners.serving.faults import command_json, read_faults
 from fourcorners.serving.mounts import LoopDevice, clean_up, left_on_ublk, opens, unmount_all
 from fourcorners.serving.session import Session, keep_session
@@ -244,6 +245,8 @@ def serve(
     if sync_data and data is None:
         raise UserError("there is data on the host's disk only with --data FILE: add it")
     check_seed(seed)
+    for place in (nbd, data, trace, control, vhost_user):
+        check_name(place or "")
     if nbd == "unix:":
         raise UserError("--nbd unix: names no socket: write a path behind it, as in unix:v.sock")
     if nbd is None and fuse is None and not ublk and vhost_user is None:

@@ -12,7 +12,7 @@ from typing import Any
 from fourcorners import _core, wording
 from fourcorners.documents import part, plain
 from fourcorners.errors import EXIT_FAILED, UserError
-from fourcorners.input_files import check_regular
+from fourcorners.input_files import check_name, check_regular
 from fourcorners.replayed import Pacing, TraceDocument, pace_words
 
 OUTSTANDING_MAX = 1024
@@ -44,6 +44,8 @@ def replay_table(
         raise UserError(f"--queue-depth {queue_depth}: use 1 or more")
     if endurance_bytes is not None and endurance_bytes < 1:
         raise UserError("--endurance: a drive that may take no byte cannot be written to")
+    for file in files:
+        check_name(file)
     survey = _survey(files, format)
     name = ", ".join(Path(file).name for file in files)
     _check(survey, name, pace, queue_depth)

@@ -10,6 +10,7 @@ from fourcorners import _core, catalog
 from fourcorners.catalog import DRIVE_FILE_SUFFIX, SIMULATED_PREFIX
 from fourcorners.catalog.settings import setting_texts
 from fourcorners.errors import UserError
+from fourcorners.input_files import check_name
 from fourcorners.manifest import Opening
 from fourcorners.target.foreign import FOREIGN_PREFIX, ForeignTarget, is_foreign
 from fourcorners.target.options import RealTargetOptions, TargetOptions
@@ -177,6 +178,7 @@ def examine_new_file(locator: str, *, seed: int = 1, **options: Unpack[TargetOpt
 
 def _real_options(locator: str, options: TargetOptions) -> RealTargetOptions:
     """The options that are about a file or device, and no others."""
+    check_name(locator)
     size = options.get("size")
     if options.get("settings"):
         raise UserError(f"--set is for simulated drives, and {locator} is a file or device")
