@@ -80,16 +80,33 @@ def test_a_stripe_below_the_smallest_window_is_told() -> None:
     assert die_conflicts.stripe(view_of(run)).value == 2 * KIB
 
 
-def _channels(drive: Drive) -> str:
+def _channels(drive: Drive, mapping_unit: int | None = None) -> str:
     run = FakeRun()
     drive.probed(run)
-    answer = channels.channels(view_of(run, dies=drive.dies, link_ceiling=1.8e9))
+    found = {"dies": drive.dies, "link_ceiling": 1.8e9}
+    if mapping_unit is not None:
+        found["mapping_unit"] = mapping_unit
+    answer = channels.channels(view_of(run, **found))
     assert answer is not None
     return "one_each" if answer.value == drive.dies else answer.said.code
 
 
 def test_dies_without_waits_have_a_channel_each_where_waits_would_show() -> None:
     assert _channels(Drive()) == "one_each"
+
+
+def test_of_two_dies_only_the_pair_of_both_shows_a_channel() -> None:
+    """The other pair meets one die, and waits for it."""
+    assert _channels(Drive(dies=2)) == "one_each"
+
+
+def test_short_reads_pass_a_channel_as_whole_mapping_units() -> None:
+    """A sector alone brings one unit of 2 KiB, the two around the middle of a page bring both, as a
+    long read does, so that only the link tells the long one from them."""
+    alone = {512: 80e-6, 1536: 80.6e-6, 3584: 92e-6}
+    drive = Drive(alone_s=alone, pair_s={"together": 87e-6, "short": 86.3e-6, "late": 80e-6})
+    assert _channels(drive) == "hidden"
+    assert _channels(drive, mapping_unit=2 * KIB) == "one_each"
 
 
 def test_a_single_read_that_was_delayed_makes_no_channels() -> None:

@@ -197,7 +197,8 @@ CATALOG: tuple[Asked, ...] = (
     Asked("planes_per_die", "Planes of a die that read together", "1", _DISCRETE, channels.asked,
         channels.planes_per_die, (), Of.FLASH, conflicting_reads.windows),
     Asked("channels", "Channels that dies share", "1", _DISCRETE, channels.asked,
-        channels.channels, ("dies", "link_ceiling"), Of.FLASH, conflicting_reads.windows),
+        channels.channels, ("dies", "link_ceiling", "mapping_unit"), Of.FLASH,
+        conflicting_reads.windows),
 
     Asked("page_read_time", "Read of a page by the array", "s", _CONTINUOUS, read_cost.READ_ALONE,
         page_read.page_read, _READ_NEEDS, Of.FLASH,

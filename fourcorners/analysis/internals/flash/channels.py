@@ -89,12 +89,11 @@ def channels(view: View) -> Answer | None:
     if dies is None:
         return unknown(say("no_dies"), detail=detail)
     alone = {n: seconds for n, (seconds, _) in view.once(conflicting_reads.alone).items()}
-    count = view.once(units) or 0
-    together = {n: s for n, s in view.once(pairs, "together").latency_s.items() if n < count}
+    together = _of_two_dies(view, "together")
     if not together or not alone:
         return unknown(say("small_page"), detail=detail)
     alone_s = (alone[min(alone)] + alone[max(alone)]) / 2
-    short = view.once(pairs, "short").latency_s
+    short = _of_two_dies(view, "short")
     # The latency of a pair that does not wait for a channel is compared with the mean of both
     # reads alone.
     both = ((together, alone_s), (short, min(alone.values())))
@@ -115,6 +114,26 @@ def channels(view: View) -> Answer | None:
     )
 
 
+def _of_two_dies(view: View, kind: str) -> dict[int, float]:
+    """The latencies of a kind of pairs, without the pair whose reads meet one die."""
+    count = view.once(units) or 0
+    return {n: s for n, s in view.once(pairs, kind).latency_s.items() if n < count}
+
+
+def _passed(page_bytes: int, unit_bytes: float | None) -> int | None:
+    """How much passes the channel for each half of a short read in the middle of a page, if whole
+    mapping units do; ``None`` where that is not known, or where the page is one unit."""
+    if unit_bytes is None or 2 * unit_bytes > page_bytes or page_bytes % unit_bytes:
+        return None
+    return int(unit_bytes)
+
+
+def _nearer(longer_s: float, per_byte_s: float, units_bytes: int, bytes_: int) -> bool:
+    """Whether a long read's time on the channel over a short one's is that of whole mapping units,
+    rather than that of the bytes that were asked for."""
+    return abs(longer_s - units_bytes * per_byte_s) < abs(longer_s - bytes_ * per_byte_s)
+
+
 def _alone(
     view: View,
     alone: Mapping[int, float],
@@ -129,16 +148,25 @@ def _alone(
         return unknown(say("hidden"), detail=detail)
     (small, small_s), (large, large_s) = list(alone.items())[-2:]
     least, pair_s = min(alone), statistics.median(together.values())
-    per_byte_s = (large_s - small_s) / (large - small)
+    page, link_s = large + least, 1 / link_rate
+    per_byte_s = (large_s - small_s) / (large - small) - link_s
     late_s = 2 * pair_s - alone[least] - large_s
     # Pairs of two short reads show both times too. A single read that other load delayed would make
     # the channel slow and the second read early, so that the less telling of two numbers counts.
-    if short := view.once(pairs, "short").latency_s:
+    if short := _of_two_dies(view, "short"):
         short_s = statistics.median(short.values())
-        per_byte_s = min(per_byte_s, 2 * (pair_s - short_s) / (large - 2 * least))
-        late_s = max(late_s, 2 * (short_s - alone[least]) - least * per_byte_s)
+        longer_s = 2 * (pair_s - short_s) - (large - 2 * least) * link_s
+        of_units = _passed(page, view.value("mapping_unit"))
+        if of_units and _nearer(longer_s, per_byte_s, page - 2 * of_units, large - 2 * least):
+            on_short, more = of_units, page - 2 * of_units
+        else:
+            on_short, more = least, large - 2 * least
+        if more:
+            per_byte_s = min(per_byte_s, longer_s / more)
+        later_s = 2 * (short_s - alone[least]) - least * link_s
+        late_s = max(late_s, later_s - on_short * per_byte_s)
     # Each further byte passes the channel and then the link.
-    on_channel_s = large * (per_byte_s - 1 / link_rate)
+    on_channel_s = large * per_byte_s
     detail = {**detail, "page_on_channel_s": on_channel_s, "second_is_late_s": late_s}
     if on_channel_s < _LONGER * late_s or on_channel_s <= 0:
         return unknown(say("hidden"), detail=detail)
