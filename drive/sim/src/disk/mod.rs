@@ -3,8 +3,9 @@
 //! The platters turn with virtual time, so what an access takes follows from
 //! when and where it starts. The mechanism serves whichever waiting access it
 //! can begin first (shortest positioning time first), and where there is an age
-//! limit, what has waited for so long before it; how many it can choose from, the
-//! command queue and the write cache decide.
+//! limit, what has waited for so long before it; accesses that continue one another
+//! it serves from the first one on. How many it can choose from, the command queue
+//! and the write cache decide.
 //!
 //! A flush is not queued, as ATA has it: behind one, commands wait at the host
 //! until everything in the write cache is on the platters.
@@ -346,6 +347,7 @@ impl Disk {
         let Some((_, _, index)) = nearest else {
             return false;
         };
+        let index = self.first_of_run(now_ns, index);
         let access = self.accesses.swap_remove(index);
         let command = &mut self.commands[access.tag];
         let (start, end) = sectors(&command.request);
@@ -360,6 +362,22 @@ impl Disk {
         self.work = Work::Command(access.tag);
         self.events.push(passed_ns, Event::Passed);
         true
+    }
+
+    /// The first of the reads, or writes, of which each waits and continues the one before, up to
+    /// the access at `index`: they are one piece of work to the firmware.
+    fn first_of_run(&self, now_ns: u64, index: usize) -> usize {
+        let mut first = index;
+        while let Some(before) = self.accesses.iter().position(|access| {
+            let next = &self.accesses[first];
+            access.write == next.write
+                && access.start < next.start
+                && access.ready_ns <= now_ns
+                && sectors(&self.commands[access.tag].request).1 == next.start
+        }) {
+            first = before;
+        }
+        first
     }
 
     fn start_destage(&mut self, now_ns: u64) {
