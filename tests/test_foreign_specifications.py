@@ -88,6 +88,41 @@ def test_only_specifications_that_are_assigned_are_run(tmp_path: Path) -> None:
     assert writes.stream.block_bytes == 65536
 
 
+WORKER = """'Worker type
+\tDISK
+'Disk maximum size,starting sector,Data pattern
+\t16384,2048,1
+'Assigned access specs
+\tFile Server
+'End assigned access specs
+"""
+
+
+def test_the_area_of_the_disk_of_a_worker_is_kept(tmp_path: Path) -> None:
+    [server] = measurements(tmp_path, "area.icf", ICF + WORKER)
+    # Sectors of 512 bytes.
+    assert (server.stream.offset_bytes, server.stream.span_bytes) == (2**20, 2**23)
+    [whole] = measurements(tmp_path, "all.icf", ICF + WORKER.replace("16384,2048", "0,0"))
+    assert (whole.stream.offset_bytes, whole.stream.span_bytes) == (0, DRIVE.area_bytes)
+
+
+def test_workers_of_networks_run_nothing(tmp_path: Path) -> None:
+    network = WORKER.replace("DISK", "NETWORK,TCP")
+    slow = WORKER.replace("File Server", "64K; 100% Write, slow")
+    [writes] = measurements(tmp_path, "both.icf", ICF + network + slow)
+    assert writes.stream.block_bytes == 65536
+    assert "use a network" in refused(tmp_path, "network.icf", ICF + network)
+
+
+def test_titles_of_iometer_may_be_in_any_case(tmp_path: Path) -> None:
+    lower = "\n".join(line.lower() if line.startswith("'") else line for line in ICF.splitlines())
+    server, _ = measurements(tmp_path, "lower.icf", lower)
+    assert server.stream.queue_depth_per_worker == 16
+    assert (server.workload.duration_s, server.workload.ramp_s) == (90, 10)
+    old = "'ACCESS SPECIFICATIONS ==\n'size, % of size, % reads, % random\n2048 100 67 100\n"
+    assert "since May 1998" in refused(tmp_path, "old.icf", old)
+
+
 def test_lines_with_different_shares_of_reads_have_sizes_of_their_own(tmp_path: Path) -> None:
     text = ICF.replace("512,10,80", "512,10,100").replace("65536,30,80", "65536,30,0")
     [server, _] = measurements(tmp_path, "mixed.icf", text)

@@ -24,26 +24,31 @@ _SECTOR_BYTES = 512
 def suite_document(path: Path) -> dict[str, Any]:
     """The suite that a configuration asks for; raises :class:`UserError`."""
     lines = text_of(path, "Iometer's configuration").splitlines()
-    if not any(line.startswith("'ACCESS SPECIFICATIONS") for line in lines):
+    if not any(line.upper().startswith("'ACCESS SPECIFICATIONS") for line in lines):
         raise UserError(f"{path} has no access specifications: it is no configuration of Iometer")
     depth = _numbers(lines, "'Number of outstanding IOs", path)
     hours = _numbers(lines, "'\thours", path) or _numbers(lines, "'hours", path)
     run_s = sum(count * unit for count, unit in zip(hours, (3600, 60, 1), strict=False)) or _RUN_S
     ramp = _numbers(lines, "'Ramp Up Time", path)
+    area = _area(_numbers(lines, "'Disk maximum size,starting sector", path))
     workloads = []
-    for name, rows in _assigned(lines, _specifications(lines, path)):
+    for name, rows in _assigned(lines, _specifications(lines, path), path):
         where = f'{path}: the access specification "{shortened(name)}"'
         stream = {
             **stream_keys([_part(row, where) for row in rows], where),
             "queue-depth": max(1, int(depth[0])) if depth else 1,
             **_pace(rows, where),
+            **area,
         }
         workload = {"name": name, "duration": f"{run_s:g} s", "stream": [stream]}
         if ramp and ramp[0]:
             workload["ramp"] = f"{ramp[0]:g} s"
         workloads.append(workload)
     if not workloads:
-        raise UserError(f"{path} has no access specification with a line")
+        raise UserError(
+            f"{path} has no access specification with a name and lines, as Iometer has written "
+            "them since May 1998"
+        )
     shown = {
         "passed over": "managers, workers, targets and cycling: one worker issues each "
         "specification, one after the other"
@@ -56,9 +61,9 @@ def _specifications(lines: list[str], path: Path) -> list[tuple[str, list[dict[s
     inside = named = False
     for number, line in enumerate(lines, start=1):
         text = line.strip()
-        if text.startswith("'Access specification name"):
+        if text.lower().startswith("'access specification name"):
             named, inside = True, False
-        elif text.startswith("'size,"):
+        elif text.lower().startswith("'size,"):
             inside = bool(found)
         elif text.startswith("'"):
             named = inside = False
@@ -78,20 +83,34 @@ def _specifications(lines: list[str], path: Path) -> list[tuple[str, list[dict[s
 
 
 def _assigned(
-    lines: list[str], known: list[tuple[str, list[dict[str, float]]]]
+    lines: list[str], known: list[tuple[str, list[dict[str, float]]]], path: Path
 ) -> list[tuple[str, list[dict[str, float]]]]:
-    """The specifications that are assigned to workers, in their order; all where none is."""
-    wanted: dict[str, None] = {}
-    inside = False
+    """The specifications that are assigned to workers with drives, in their order; all where none
+    is assigned to any worker."""
+    wanted: dict[str, bool] = {}
+    title = ""
+    is_of_network = False
     for line in lines:
         text = line.strip()
         if text.startswith("'"):
-            inside = text.lower().startswith("'assigned access specs")
-        elif inside and text:
-            wanted[text] = None
+            title = text.lower()
+        elif title.startswith("'worker type"):
+            is_of_network = text.upper().startswith("NETWORK")
+        elif title.startswith("'assigned access specs") and text:
+            wanted[text] = wanted.get(text, False) or not is_of_network
+    if wanted and not any(wanted.values()):
+        raise UserError(f"{path}: all of its workers use a network, and a target here is a drive")
     by_name = dict(known)
-    found = [(name, by_name[name]) for name in wanted if name in by_name]
+    found = [(name, by_name[name]) for name, here in wanted.items() if here and name in by_name]
     return found or known
+
+
+def _area(numbers: list[float]) -> dict[str, Any]:
+    """The part of a drive that the first worker uses, of a length and a start in sectors; a length
+    of 0 is all of it."""
+    length, start = (*numbers, 0.0, 0.0)[:2]
+    found = {"offset": start, "span": length}
+    return {key: f"{int(count) * _SECTOR_BYTES} B" for key, count in found.items() if count}
 
 
 def _finite(text: str) -> float:
@@ -128,7 +147,7 @@ def _pace(rows: list[dict[str, float]], where: str) -> dict[str, Any]:
 def _numbers(lines: list[str], title: str, path: Path) -> list[float]:
     """The numbers in the line after a title; none where there is no such title."""
     for number, line in enumerate(lines[:-1]):
-        if line.startswith(title):
+        if line.lower().startswith(title.lower()):
             cells = lines[number + 1].replace(",", " ").split()
             try:
                 return [_finite(cell) for cell in cells if cell[:1].isdigit()]
