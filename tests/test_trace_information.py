@@ -88,6 +88,14 @@ def times(path: Path) -> list[int]:
     return [value.as_py() for value in pq.read_table(path)["time_ns"]]
 
 
+def test_a_cut_without_an_io_says_so(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["trace", "cut", str(trace), str(tmp_path / "cut.parquet"), "--from-s", "1000000"]
+    assert main(words) == 0
+    assert "there is no I/O in it" in capsys.readouterr().out
+
+
 def test_a_cut_keeps_a_time_and_a_volume(trace: Path, tmp_path: Path) -> None:
     out = tmp_path / "cut.parquet"
     written = fc.trace_cut(trace, out, from_s=1.0, to_s=2.0, volume=["b"])

@@ -126,6 +126,8 @@ def show_written(written: WrittenTrace) -> None:
     say(f"{written.path}: {count(written.ios, 'I/O')}, {written.format}")
     for sentence in written.header.origin:
         say(f"  {sentence}")
+    if not written.ios:
+        say("  there is no I/O in it: trace info says when and on what volumes the trace has them")
     if written.header.lost_events:
         say(f"  the recorder lost {count(written.header.lost_events, 'event')}")
     for what, ios in written.lost.items():
