@@ -10,6 +10,7 @@
 //! A flush is not queued, as ATA has it: behind one, commands wait at the host
 //! until everything in the write cache is on the platters.
 
+mod access;
 mod durability;
 mod geometry;
 mod mechanism;
@@ -25,9 +26,10 @@ use crate::Device;
 use crate::event::{EventQueue, Kinds};
 use crate::host_interface::{ByTag, HostInterface};
 use crate::validity::{Checked, Clock};
+use access::Access;
 use fourcorners_target::{Completion, Condition};
 use fourcorners_workload::{Operation, Request};
-use geometry::{Place, SECTOR_BYTES};
+use geometry::SECTOR_BYTES;
 use mechanism::Mechanism;
 use read_ahead::{Find, ReadAhead};
 use serde::{Deserialize, Serialize};
@@ -110,15 +112,6 @@ struct Command {
     moving_bytes: u32,
     /// When the link has passed an uncached write's data.
     link_end_ns: u64,
-}
-
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Access {
-    tag: u32,
-    ready_ns: u64,
-    start: u64,
-    place: Place,
-    write: bool,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -324,60 +317,6 @@ impl Disk {
         if destage_is_due || !self.start_access(now_ns) {
             self.start_destage(now_ns);
         }
-    }
-
-    /// Starts the oldest access that is over the age limit, or else the one that can begin
-    /// first; false if none is ready.
-    fn start_access(&mut self, now_ns: u64) -> bool {
-        let (mechanism, age_limit_ns) = (&self.mechanism, self.age_limit_ns);
-        let continues =
-            |access: &Access| !access.write && mechanism.continues(now_ns, access.start);
-        let nearest = (self.accesses.iter().enumerate())
-            // What continues the transfer that ends now needs no positioning
-            // that could have been prepared.
-            .filter(|(_, access)| access.ready_ns <= now_ns || continues(access))
-            .map(|(index, access)| {
-                let is_old = now_ns.saturating_sub(access.ready_ns) >= age_limit_ns;
-                let since_ns = if is_old { access.ready_ns } else { u64::MAX };
-                let write = access.write;
-                let begin_ns = mechanism.begin_ns(now_ns, access.start, &access.place, write);
-                (since_ns, begin_ns, index)
-            })
-            .min();
-        let Some((_, _, index)) = nearest else {
-            return false;
-        };
-        let index = self.first_of_run(now_ns, index);
-        let access = self.accesses.swap_remove(index);
-        let command = &mut self.commands[access.tag];
-        let (start, end) = sectors(&command.request);
-        if access.write {
-            let bytes = u64::from(command.request.length_bytes);
-            command.link_end_ns = self.interface.link.send_to_drive(now_ns, bytes, true);
-        }
-        self.read_ahead.stop(&mut self.mechanism, now_ns);
-        let passed_ns = self.mechanism.transfer(now_ns, start, &access.place, end, access.write);
-        self.counts.accesses += 1;
-        self.destaged = false;
-        self.work = Work::Command(access.tag);
-        self.events.push(passed_ns, Event::Passed);
-        true
-    }
-
-    /// The first of the reads, or writes, of which each waits and continues the one before, up to
-    /// the access at `index`: they are one piece of work to the firmware.
-    fn first_of_run(&self, now_ns: u64, index: usize) -> usize {
-        let mut first = index;
-        while let Some(before) = self.accesses.iter().position(|access| {
-            let next = &self.accesses[first];
-            access.write == next.write
-                && access.start < next.start
-                && access.ready_ns <= now_ns
-                && sectors(&self.commands[access.tag].request).1 == next.start
-        }) {
-            first = before;
-        }
-        first
     }
 
     fn start_destage(&mut self, now_ns: u64) {
