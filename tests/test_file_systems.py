@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from specimen_drive import program
 
 import fourcorners as fc
 from fourcorners.cli import main
@@ -274,3 +275,16 @@ def test_a_drive_tells_large_clusters_from_small_ones(tmp_path: Path) -> None:
     assert large.change_amplification is not None
     assert large.change_amplification.mean > 8 * small.change_amplification.mean
     assert drive.taken_bytes == 4096
+
+
+def test_a_program_that_saves_no_state_begins_each_measurement_anew(tmp_path: Path) -> None:
+    listed = tmp_path / "sizes"
+    listed.write_text("".join(f"{size}\n" for size in [2000] * 50 + [100_000] * 10))
+    shingled = f"exec:{program('smr')} capacity=1G media_cache=100M band=20M"
+    study = fc.clusters(listed, on=[shingled], size=["4KiB", "256KiB"], seeds=2, ios=100)
+    [small, large] = study.drives[0].clusters
+    assert large.changes_per_second.high < small.changes_per_second.low
+    # Behind others it gives what it gives alone: its media cache is empty again.
+    [alone] = fc.clusters(listed, on=[shingled], size=["256KiB"], seeds=2, ios=100).drives
+    expected = alone.clusters[0].write_bytes_per_second.mean
+    assert large.write_bytes_per_second.mean == pytest.approx(expected, rel=0.05)

@@ -141,10 +141,15 @@ def _on_drive(
     with TemporaryDirectory(prefix="fourcorners-") as folder, open_target(locator) as target:
         state = Path(folder) / "filled.state"
         _prepare(target)
-        target.save(state)
+        saves = target.no_state_reason is None
+        if saves:
+            target.save(state)
 
         def measured(stream: Stream, seed: int) -> Recording:
-            target.load(state)
+            if saves:
+                target.load(state)
+            else:
+                _prepare(target)
             recording = target.run(Workload([stream], ios=ios, seed=seed))
             if recording.failure is not None:
                 raise UserError(f"{target.name}: {recording.failure}")
