@@ -16,6 +16,9 @@ def disk() -> FakeRun:
     run.add_transfer_sizes("read", SIZES, access_seconds(12.85e-3, 85 * MIB))
     run.add_transfer_sizes("write", SIZES, access_seconds(6.99e-3, 85 * MIB))
     run.add_queue_depths("read", {1: 77.0, 4: 108.0, 31: 174.0})
+    for key in run.histograms:
+        latency_ns = np.array([8, 11, 15, 18]) * 10**6
+        run.histograms[key] = (latency_ns, latency_ns, np.full(4, 20))
     return run
 
 
@@ -61,6 +64,17 @@ def test_the_kind_follows_from_the_data(kind: str) -> None:
     assert findings[0].name == "summary"
     assert findings[0].detail["kind"] == kind
     assert (findings[0].verdict == "not identifiable") == (kind == "unknown")
+
+
+def test_reads_that_all_take_the_same_time_are_of_no_disk() -> None:
+    """Of a drive that writes its map back before each read, for one."""
+    run = disk()
+    for key in run.histograms:
+        latency_ns = np.array([8_000_000, 12_845_000, 12_850_000, 18_000_000])
+        run.histograms[key] = (latency_ns, latency_ns, np.array([8, 32, 32, 8]))
+    summary = named(find(run), "summary")
+    assert summary.detail["kind"] == "unknown"
+    assert "no turning disk" in summary.text
 
 
 def test_the_text_of_the_core_has_its_numbers() -> None:

@@ -6,6 +6,7 @@ latency of a lone one where it was measured, else time per I/O):
 1. ``unknown``: no random reads.
 2. ``memory``: a read costs less than 10 µs; flash needs 20 µs and more to read a page.
 3. ``disk``: a read costs 3 ms or more; a turn of the fastest disks takes 4 ms, a flash page 0.1 ms.
+   ``unknown`` where reads take the same time, which no turning disk allows.
 4. ``block-mapped``: a write costs 5 ms or more, at every queue depth, and as much as 20 reads,
    from the first on or once the consistency test has met its cliff: time that only the rewriting of
    much more than was written explains.
@@ -22,6 +23,7 @@ pass for something else. Strengths, weaknesses and advice: :mod:`fourcorners.ana
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from fourcorners.analysis.advice import REWRITE_MIN_S, advise
@@ -36,6 +38,10 @@ from fourcorners.sentences import Said, say
 # reads, are more than chance makes of a mean.
 MEMORY_READ_MAX_S = 10e-6
 DISK_READ_MIN_S = 3e-3
+SHORTEST_TURN_S = 60 / 15_000
+"""Of the fastest spindles."""
+ONE_IN_A_HUNDRED = 2.33
+"""The standard normal distribution has a hundredth beyond."""
 REWRITE_READ_RATIO_MIN = 20
 REORDERING_GAIN_MIN = 1.3
 CACHED_WRITE_SHARE_MAX = 0.8
@@ -89,6 +95,8 @@ def classify(traits: Traits) -> tuple[str, Said]:
         read = say("kind.read_cost_at", seconds=read_s, depth=depth)
     if read_s < MEMORY_READ_MAX_S:
         return "memory", say("kind.memory", read=read)
+    if read_s >= DISK_READ_MIN_S and _is_too_even(traits):
+        return "unknown", say("kind.even", read=read, spread=traits.read.spread_s)
     if read_s >= DISK_READ_MIN_S:
         return "disk", say("kind.disk", read=read, **_disk_signs(traits))
 
@@ -129,6 +137,19 @@ def classify(traits: Traits) -> tuple[str, Said]:
         return "page-mapped", say("kind.page_mapped", **told)
     write = [] if write_s is None else [say("kind.write_cost", seconds=write_s)]
     return "solid-state", say("kind.solid_state", read=read, write=write)
+
+
+def _is_too_even(traits: Traits) -> bool:
+    """Whether lone random reads differ by less than the turns of a disk make them differ.
+
+    A read waits for any part of a turn alike, and what the arm takes adds to the spread. So the
+    middle half of ``n`` reads differs by half a turn, with a standard error of a turn over twice
+    the root of ``n``; less happens in one of a hundred cases.
+    """
+    spread_s, ios = traits.read.spread_s, traits.read.spread_ios
+    if spread_s is None or not ios:
+        return False
+    return spread_s < SHORTEST_TURN_S / 2 * (1 - ONE_IN_A_HUNDRED / math.sqrt(ios))
 
 
 def _disk_signs(traits: Traits) -> dict[str, list[Said]]:

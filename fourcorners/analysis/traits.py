@@ -70,6 +70,9 @@ class Operation:
     """Recordings that the cost is from."""
     quickest_s: float | None
     """The least mean latency of small random I/Os at any queue depth, by Little's law."""
+    spread_s: float | None
+    """By how much the middle half of the I/Os that tell the cost differ, if each was alone."""
+    spread_ios: int
     queue_effect: Effect | None
     """What queueing surely does."""
     queue_gain: float | None
@@ -191,6 +194,8 @@ def _operation(run: RunData, by_name: Mapping[str, Finding], operation: str) -> 
         cost_interval_s=None if small is None else _cost_interval_s(run, small),
         cost_evidence=() if small is None else (small.recording,),
         quickest_s=_quickest_s(run, whole),
+        spread_s=None if small is None else _spread_s(small),
+        spread_ios=0 if small is None else small.ios,
         half_speed_bytes=None if model.get("largest_is_outpaced") else half,
         model_fails=fails,
         fastest_bytes_per_second=max((one.bytes_per_second for one in big), default=None),
@@ -305,6 +310,11 @@ def _cost_s(small: Measured) -> float:
     """Its latency, if it was alone; else elapsed time per I/O."""
     latency = MEAN_LATENCY.of(small) if small.queue_depth == 1 else None
     return 1 / small.iops if latency is None else latency
+
+
+def _spread_s(small: Measured) -> float | None:
+    low, high = small.latency_percentile_s(25), small.latency_percentile_s(75)
+    return None if small.queue_depth != 1 or low is None or high is None else high - low
 
 
 def _quickest_s(run: RunData, points: Iterable[Measured]) -> float | None:
