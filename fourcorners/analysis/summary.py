@@ -38,13 +38,14 @@ from fourcorners.sentences import Said, say
 # reads, are more than chance makes of a mean.
 MEMORY_READ_MAX_S = 10e-6
 DISK_READ_MIN_S = 3e-3
+REWRITE_READ_RATIO_MIN = 20
+REORDERING_GAIN_MIN = 1.3
+CACHED_WRITE_SHARE_MAX = 0.8
+
 SHORTEST_TURN_S = 60 / 15_000
 """Of the fastest spindles."""
 ONE_IN_A_HUNDRED = 2.33
 """The standard normal distribution has a hundredth beyond."""
-REWRITE_READ_RATIO_MIN = 20
-REORDERING_GAIN_MIN = 1.3
-CACHED_WRITE_SHARE_MAX = 0.8
 
 MERGED_MIN_S = 0.45e-3
 """The least time of a small random write of which each has a log block merged: a merge copies a
