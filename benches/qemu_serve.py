@@ -115,7 +115,8 @@ def boot(command: list[str], served: fc.Served) -> list[str]:
 
 def written(lines: list[str], accelerator: str) -> str:
     """The page: what came of each check."""
-    release = next((line.split()[1] for line in lines if line.startswith("GUEST ")), "?")
+    # The firmware ends its words without a new line.
+    release = next(line.partition("GUEST ")[2] for line in lines if "GUEST " in line)
     parts = [HEAD.format(version=qemu_version(), accelerator=accelerator, kernel=release)]
     rows: list[list[str]] = []
 
