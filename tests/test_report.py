@@ -403,6 +403,14 @@ def test_what_was_published_stands_beside_what_was_measured() -> None:
     assert "What was published" in render_html([run])
 
 
+def test_figures_of_which_a_run_measured_none_are_left_out() -> None:
+    run = made_up.make_run(made_up.CORE)
+    run.manifest.target.locator = "sim:ocz-vertex-3-240gb"
+    run.recordings.clear()
+    assert published_view([run], ["a drive"]) == []
+    assert published_view([run], ["a drive"], ["ocz-vertex-3-240gb"])
+
+
 def test_published_figures_of_another_drive_can_be_laid_over_a_run() -> None:
     run = made_up.make_run(made_up.CORE)
     run.manifest.target.locator = "/dev/nvme1n1"

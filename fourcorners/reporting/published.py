@@ -48,7 +48,8 @@ def published_drives() -> tuple[str, ...]:
 def published_view(
     runs: Sequence[ReportedRun], names: Sequence[str], asked: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
-    """A row for each published figure of a run's drive, and of the drives asked for.
+    """A row for each published figure of a run's drive, unless it measured none of them, and of the
+    drives asked for.
 
     Args:
         runs: the report's.
@@ -60,9 +61,11 @@ def published_view(
         own = run.manifest.target.locator.removeprefix("sim:")
         for drive in dict.fromkeys([own, *asked]):
             figures = [figure for figure in published().values() if figure.drive == drive]
-            rows += [
+            of = [
                 _row(run, name, index, "" if drive == own else drive, figure) for figure in figures
             ]
+            if drive in asked or any(row["here"] for row in of):
+                rows += of
     return rows
 
 
