@@ -222,7 +222,7 @@ def test_a_state_that_finds_no_room_is_refused_before_anything_is_written(
     assert done.returncode == 2
     [line] = done.stderr.splitlines()
     assert "cannot create the state of the verification" in line
-    assert "No space left on device" in line
+    assert "no space left on device" in line
     assert list(tiny.iterdir()) == [], "nothing is left"
     assert path.read_bytes() == b"mine" * (16 * MIB)
     # Of a span only that much is needed.
