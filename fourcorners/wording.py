@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 NOTHING = "–"  # en dash: no value
+_MINUS = "\N{MINUS SIGN}"
 
 _BINARY = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 _DECIMAL = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
@@ -36,7 +37,13 @@ def number(value: object, digits: int = 3) -> str:
 
     >>> number(0.44661), number(12.85), number(2220.0), number(9.999), number(20)
     ('0.447', '12.8', '2,220', '10.0', '20')
+    >>> number(-0.5) == "\N{MINUS SIGN}0.500"
+    True
     """
+    return _digits(value, digits).replace("-", _MINUS)
+
+
+def _digits(value: object, digits: int) -> str:
     if type(value) is int and abs(value) < 10**12:
         return f"{value:,}"
     x = finite(value)
@@ -151,6 +158,19 @@ def percent(share: object, digits: int = 3) -> str:
     return "below 0.01 %" if 0 < x < 1e-4 else f"{number(100 * x, digits)} %"
 
 
+def change(share: object) -> str:
+    """A change or a deviation in percent, with its sign; two digits below ten.
+
+    >>> change(0.983), change(0.0431), change(1.26)
+    ('+98 %', '+4.3 %', '+126 %')
+    """
+    x = finite(share)
+    if x is None:
+        return NOTHING
+    text = f"{100 * x:+.0f}" if abs(x) >= 0.0995 else f"{100 * x:+.1f}"
+    return "0 %" if text in ("+0.0", "-0.0") else f"{text.replace('-', _MINUS)} %"
+
+
 def times(ratio: object) -> str:
     """A factor: 1.05 times, 550 times."""
     return f"{number(ratio)} times"
@@ -216,4 +236,4 @@ def sentence_list(items: list[str]) -> str:
 
 
 def _plain(x: float) -> str:
-    return f"{int(x):,}" if x == int(x) else number(x)
+    return f"{int(x):,}".replace("-", _MINUS) if x == int(x) else number(x)

@@ -120,6 +120,17 @@ def test_bad_input_is_told_before_anything_is_measured(
     assert not runs.exists()
 
 
+@pytest.mark.parametrize("more", [[], ["--write-baseline"], ["--dry-run"]])
+def test_a_baseline_of_another_suite_is_refused_before_anything_is_measured(
+    more: list[str], baseline: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs, kept = tmp_path / "runs", sorted(baseline.iterdir())
+    assert main(["gate", DRIVE, "--baseline", str(baseline), "--out", str(runs), *more]) == 2
+    assert "has a run of short" in capsys.readouterr().err
+    assert not runs.exists()
+    assert sorted(baseline.iterdir()) == kept
+
+
 def test_from_python_on_a_real_file(tmp_path: Path) -> None:
     suite = tmp_path / "short.toml"
     suite.write_text(SHORT.replace('"3 s"', '"0.2 s"').replace('"1 s"', '"0.2 s"'))

@@ -74,3 +74,12 @@ def test_intervals_tell_their_bounds_apart() -> None:
     assert wording.interval((1.23456789, 1.23456789), "s") == "1.23 s"
     assert wording.interval((None, 1.0), "s") == ""
     assert wording.interval(None, "s") == ""
+
+
+def test_signs() -> None:
+    minus = "\N{MINUS SIGN}"
+    assert wording.quantity(-6.5e-3, "s") == f"{minus}6.50 ms"
+    assert wording.number(1e-7) == f"1.00e{minus}07"
+    changes = (0.983, 0.0431, -0.0431, -0.5, 1.26, 1e-5, -1e-5)
+    words = ["+98 %", "+4.3 %", f"{minus}4.3 %", f"{minus}50 %", "+126 %", "0 %", "0 %"]
+    assert [wording.change(change) for change in changes] == words

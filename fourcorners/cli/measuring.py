@@ -320,14 +320,17 @@ def gate(
     from fourcorners.errors import EXIT_FAILED
     from fourcorners.running import gating
     from fourcorners.running.run import preview_runs
+    from fourcorners.suites.suite import choose_suite
 
+    chosen = choose_suite(suite)
     if options.dry_run:
-        return show_plans(preview_runs(suite, [target], **options.given()), json=options.json)
+        gating.prepare_gate(chosen, baseline, tolerance, write_baseline=write_baseline)
+        return show_plans(preview_runs(chosen, [target], **options.given()), json=options.json)
     with choose_progress(options.quiet, options.progress) as progress:
         gated = gating.gate(
             target,
             baseline,
-            suite=suite,
+            suite=chosen,
             tolerance=tolerance,
             write_baseline=write_baseline,
             **options.given(progress),

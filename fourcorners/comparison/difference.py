@@ -97,7 +97,4 @@ def _part(ratio: float) -> str:
 
 
 def _percent(ratio: float) -> str:
-    """A change in percent with its sign; two digits below ten."""
-    value = 100 * (ratio - 1)
-    text = f"{value:+.0f}" if abs(value) >= 9.95 else f"{value:+.1f}"
-    return "0" if text in ("+0.0", "-0.0") else text.replace("-", "\N{MINUS SIGN}")
+    return wording.change(ratio - 1).removesuffix(" %")

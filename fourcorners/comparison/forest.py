@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from fourcorners import wording
 from fourcorners.comparison.difference import Difference
 
 # Pixels of a row in a table, and of what is left beside the axis for half a label.
@@ -44,7 +45,7 @@ class Axis:
         """That ratio and its inverse, the inverse first, as in "1/2" and "2 times"."""
         if self.step >= 2:
             return f"1/{self.step:g}", f"{self.step:g} times"
-        return _change(1 / self.step), _change(self.step)
+        return wording.change(1 / self.step - 1), wording.change(self.step - 1)
 
     def svg(self) -> Markup:
         """The axis' labels: no change in the middle, a round ratio on either side."""
@@ -80,10 +81,6 @@ def axis_of(differences: Sequence[Difference]) -> Axis:
     logs = [abs(math.log(d.value / d.baseline)) for d in differences]
     logs += [abs(math.log(bound)) for d in differences if d.ratio for bound in d.ratio.interval()]
     return Axis(min(_LIMIT_MAX, 1.1 * max([*logs, math.log(1.01)])))
-
-
-def _change(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.0f} %".replace("-", "\N{MINUS SIGN}")
 
 
 def _svg(content: str, label: str, attributes: str) -> str:

@@ -114,10 +114,6 @@ def _asked(figure: Published) -> _Asked | None:
     )
 
 
-def _percent_change(change: float) -> str:
-    return f"{100 * change:+.2g} %" if abs(change) >= 5e-4 else "as published"
-
-
 def _answers(run: ReportedRun, asked: _Asked, figure: Published) -> Iterator[str]:
     """What the run measured of it, once for each test and kind of data."""
     scale = {"IOPS": 1.0, "MB/s": 1e6, "MiB/s": 2.0**20, "ms": 1e-3}[figure.unit]
@@ -135,7 +131,8 @@ def _answers(run: ReportedRun, asked: _Asked, figure: Published) -> Iterator[str
         content = str(point.get("content") or "")
         if asked.operation == "write" and asked.content not in (None, content):
             continue
-        error = _percent_change(figure.error(value / scale))
+        error = figure.error(value / scale)
+        off = wording.change(error) if abs(error) >= 5e-4 else "as published"
         kind = f", {content}" if asked.operation == "write" and asked.content is None else ""
         measured = f"{wording.number(value / scale)} {figure.unit}"
-        yield f"{measured} ({error}; {one.test}{kind})"
+        yield f"{measured} ({off}; {one.test}{kind})"

@@ -249,7 +249,7 @@ def _fails(detail: Mapping[str, Any]) -> str:
         return wording.NOTHING
     low, high = (wording.size(size) for size in sizes)
     worst = wording.finite(detail.get("largest_misfit")) or 0.0
-    return f"{low if low == high else f'{low} to {high}'} ({100 * worst:+.0f} %)"
+    return f"{low if low == high else f'{low} to {high}'} ({wording.change(worst)})"
 
 
 def _rewritten_block(detail: Mapping[str, Any]) -> str:

@@ -96,7 +96,7 @@ def gate(
     Raises :class:`UserError` for bad input, a missing baseline, or a run that did not end well.
     """
     chosen = choose_suite(suite) if isinstance(suite, str) else suite
-    kept = prepare_gate(baseline, tolerance, write_baseline=write_baseline)
+    kept = prepare_gate(chosen, baseline, tolerance, write_baseline=write_baseline)
     if write_baseline:
         options["out"] = baseline
     first = options.get("seed", 1)
@@ -109,11 +109,11 @@ def gate(
 
 
 def prepare_gate(
-    baseline: str | Path, tolerance: float, *, write_baseline: bool
+    suite: Suite, baseline: str | Path, tolerance: float, *, write_baseline: bool
 ) -> list[Run] | None:
     """The runs of the baseline, before time goes into a new one; ``None`` where it is written.
 
-    Raises :class:`UserError`.
+    Raises :class:`UserError`, also where the baseline holds runs of another suite.
     """
     if not 0 < tolerance < 1:
         raise UserError(f"tolerance {tolerance:g}: use more than 0 and less than 1, such as 0.1")
@@ -121,6 +121,8 @@ def prepare_gate(
     if write_baseline:
         if (folder / "manifest.json").exists():
             raise UserError(f"{folder} is a run folder: name a folder for runs as baseline")
+        if folder.is_dir():
+            _of_one_suite(suite, folder, [one.run for one in kept_runs([folder])])
         return None
     if not folder.is_dir():
         raise UserError(f"there is no baseline in {folder}: make one with --write-baseline first")
@@ -131,7 +133,17 @@ def prepare_gate(
         raise UserError(
             f"{folder} holds no run that is complete: make one with --write-baseline first"
         )
+    _of_one_suite(suite, folder, sound)
     return sound
+
+
+def _of_one_suite(suite: Suite, folder: Path, runs: Sequence[Run]) -> None:
+    other = next((run for run in runs if run.manifest.suite != suite.name), None)
+    if other is not None:
+        raise UserError(
+            f"the baseline {folder} has a run of {other.manifest.suite} ({other.path.name}), which "
+            f"a run of {suite.name} cannot be compared with: name another folder, or give --suite"
+        )
 
 
 def decide(

@@ -2,11 +2,14 @@
 
 export const NOTHING = "–";
 
+// A hyphen is no minus sign.
+const signed = (text) => text.replace(/-/g, "\u2212");
+
 export function significant(x, digits = 3) {
   if (x === null || x === undefined || !Number.isFinite(x)) return NOTHING;
   if (x === 0) return "0";
   const size = Math.abs(x);
-  if (size < 1e-6 || size >= 1e12) return x.toExponential(digits - 1);
+  if (size < 1e-6 || size >= 1e12) return signed(x.toExponential(digits - 1));
   const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size) + 1e-12));
   const shown = Number(x.toPrecision(Math.max(digits, Math.floor(Math.log10(size)) + 1)));
   const fewer = Math.floor(Math.log10(Math.abs(shown)) + 1e-12) > Math.floor(Math.log10(size) + 1e-12);
@@ -17,14 +20,14 @@ export function significant(x, digits = 3) {
 export function plain(x) {
   if (x === 0) return "0";
   const size = Math.abs(x);
-  if (size < 1e-4 || size >= 1e7) return x.toExponential(0).replace("e+", "e");
+  if (size < 1e-4 || size >= 1e7) return signed(x.toExponential(0).replace("e+", "e"));
   return grouped(x, Math.max(0, Math.min(6, -Math.floor(Math.log10(size) + 1e-9) + 1))).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 }
 
 function grouped(x, decimals) {
   const [whole, rest] = x.toFixed(decimals).split(".");
   const spaced = whole.replace(/\B(?=(\d{3})+$)/g, ",");
-  return rest ? `${spaced}.${rest}` : spaced;
+  return signed(rest ? `${spaced}.${rest}` : spaced);
 }
 
 const TIMES = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
