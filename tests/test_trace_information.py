@@ -84,6 +84,25 @@ def test_the_terminal_and_the_page_say_it(
     assert document["ios"] == 2100
 
 
+def test_plots_of_reuse_are_in_proportion_and_end_with_whole_intervals(tmp_path: Path) -> None:
+    # Blocks come back after one other block, then after two thousand: nothing lies between.
+    places = [n // 4 * 8192 + n % 2 * 4096 for n in range(4000)]
+    rows = [f"{n * 1000},read,0,{at},4096,a,,,," for n, at in enumerate(places * 2)]
+    page, path = tmp_path / "page.html", made(tmp_path / "reused.csv", rows)
+    assert main(["trace", "info", str(path), "--html", str(page)]) == 0
+    text = page.read_text()
+    plot = text.partition("<h3>Reuse")[2].partition("</svg>")[0]
+    lines = re.findall(r'points="([^"]+)"', plot)
+    curve = [tuple(map(float, point.split(","))) for point in lines[0].split()]
+    assert len(curve) == 2
+    assert [x for x, _ in curve] == [0, 720]
+    ticks = re.findall(r">(\d+ [KM]iB)<", plot + text.partition("<h3>Reuse")[2][:4000])
+    assert ticks[:2] == ["4 KiB", "32 KiB"]
+    # Of the last interval the trace fills a part: it would be drawn as a fall.
+    found = fc.trace_info(path)
+    assert len(found.over_time.whole(found.length_ns)) == len(found.over_time.intervals) - 1
+
+
 def times(path: Path) -> list[int]:
     return [value.as_py() for value in pq.read_table(path)["time_ns"]]
 

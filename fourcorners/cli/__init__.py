@@ -6,6 +6,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from datetime import date
 from typing import NoReturn
 
 import cyclopts
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except UserError as error:
             return _complain(str(error), error.exit_code)
         except cyclopts.CycloptsError as error:
-            return _complain(str(error), EXIT_USAGE)
+            return _complain(_in_words(error), EXIT_USAGE)
         except KeyboardInterrupt:
             return _complain(interrupt.stopped_by(), _as_shells_say(EXIT_INTERRUPTED))
         except (SystemExit, GeneratorExit):
@@ -83,6 +84,22 @@ def _as_shells_say(code: int) -> int:
     """128 and the number of the signal that ended the command."""
     asked = interrupt.last_signal()
     return 128 + asked if code == EXIT_INTERRUPTED and asked is not None else code
+
+
+_WANTED = {
+    float: "a number, such as 0.5",
+    int: "a whole number",
+    date: "a day, such as 2026-11-23",
+}
+
+
+def _in_words(error: cyclopts.CycloptsError) -> str:
+    """What is wrong with the arguments, without the names of Python's types."""
+    if isinstance(error, cyclopts.CoercionError) and error.token is not None:
+        wanted = next((w for kind, w in _WANTED.items() if error.target_type is kind), None)
+        if wanted is not None:
+            return f'{error.token.keyword or "an argument"} "{error.token.value}": use {wanted}'
+    return str(error)
 
 
 def _complain(message: str, code: int) -> int:

@@ -192,7 +192,7 @@ def _cautions(subjects: Sequence[ComparedRuns]) -> list[str]:
     alone = [subject.label for subject in subjects if len(subject.runs) == 1]
     if alone:
         cautions.append(
-            f"{ONE_RUN}{', '.join(alone)}: how much the target differs from run to run is "
+            f"{ONE_RUN}{sentence_list(alone)}: how much the target differs from run to run is "
             "not in the intervals."
         )
     for what in ("suite", "profile"):

@@ -84,7 +84,5 @@ def list_tests(name: str | None = None, /) -> TestsAndSuites | DescribedTest:
             ),
         )
     if name not in TESTS:
-        raise UserError(
-            unknown("test", name, list(TESTS)) + '; "fourcorners tests" lists all of them'
-        )
+        raise UserError(unknown("test", name, list(TESTS), '"fourcorners tests" lists them'))
     return DescribedTest.of(TESTS[name])

@@ -230,10 +230,11 @@ def _scaled(value: Any, scale: float) -> Any:
 _NAMES_MAX = 20
 
 
-def unknown(what: str, name: str, names: list[str]) -> str:
-    """What to say of a name that there is none of."""
+def unknown(what: str, name: str, names: list[str], listed: str = "") -> str:
+    """What to say of a name that there is none of; ``listed`` says where one finds the names, for
+    those that are too many."""
     near = difflib.get_close_matches(name, names, n=1)
     more = len(names) - _NAMES_MAX
     shown = ", ".join(names[:_NAMES_MAX]) + (f" and {more} more" if more > 0 else "")
-    hint = f"use one of {shown}" if names else "there are none"
+    hint = listed or (f"use one of {shown}" if names else "there are none")
     return f'no {what} named "{name}": ' + (f"did you mean {near[0]}?" if near else hint)

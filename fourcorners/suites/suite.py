@@ -1,5 +1,6 @@
 """Suites: an ordered list of tests with their parameters, from a file or by name."""
 
+import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -183,11 +184,16 @@ def find_suite(name: str, parameters: Mapping[str, Any] | None = None) -> Suite:
     if name in suite_names():
         file = resources.files("fourcorners.suites").joinpath("files", name + SUFFIX)
         return suite_of_text(file.read_text("utf-8"), name)
-    raise UserError(
-        unknown("test or suite", name, [*TESTS, *suite_names()])
-        + '; "fourcorners tests" lists them; suite files end in .toml, job files of fio in .fio, '
+    if name.startswith(("sim:", "exec:", "/dev/")):
+        raise UserError(
+            f"{name} is a target: name the test before it, as in "
+            f"fourcorners run queue-depth {shlex.quote(name)}"
+        )
+    listed = (
+        '"fourcorners tests" lists them; suite files end in .toml, job files of fio in .fio, '
         "configurations of Iometer in .icf, parameter files of vdbench in .parm or .vdb"
     )
+    raise UserError(unknown("test or suite", name, [*TESTS, *suite_names()], listed))
 
 
 def suite_of_text(text: str, where: str) -> Suite:
@@ -197,10 +203,10 @@ def suite_of_text(text: str, where: str) -> Suite:
     except (ValueError, RecursionError) as error:
         # Also of numbers with thousands of digits, and lists in lists without end.
         raise UserError(f"{where}: not a TOML file: {error}") from error
-    if document.get("schema_version") != SCHEMA_VERSION:
+    if (found := document.get("schema_version")) != SCHEMA_VERSION:
+        version = "no schema_version" if found is None else f"schema_version = {found}"
         raise UserError(
-            f"{where}: schema_version = {document.get('schema_version')}: this version reads "
-            f"suites of schema_version = {SCHEMA_VERSION}"
+            f"{where}: {version}: this version reads suites of schema_version = {SCHEMA_VERSION}"
         )
     return suite_of(document, where)
 

@@ -81,7 +81,7 @@ def _blocks(found: TraceInformation) -> list[Fact]:
         (
             "hot and cold",
             "; ".join(
-                f"the hottest {wording.percent(share, 2)} of the blocks have "
+                f"the hottest {100 * share:g} % of the blocks have "
                 f"{wording.percent(accesses)} of the accesses"
                 for share, accesses in blocks.hottest
                 if share in (0.01, 0.1, 0.2)
@@ -129,18 +129,20 @@ def _arrivals(found: TraceInformation) -> list[Fact]:
         said.append(("gaps", f"from one I/O to the next {_spread(arrivals.gap_ns)}"))
     if arrivals.dispersion:
         listed = [
-            f"{wording.number(one.index)} in {_time(one.window_ns)}" for one in arrivals.dispersion
+            f"{wording.number(one.index)} in {_chosen(one.window_ns)}"
+            for one in arrivals.dispersion
         ]
         said.append(
             ("bursts", f"index of dispersion {', '.join(listed)} (1 of arrivals at random)")
         )
     idle = [
-        f"{wording.count(gaps, 'gap')} of {_time(least)} or more are {wording.percent(share)}"
+        f"{wording.percent(share)} of the time in {wording.count(gaps, 'gap')} of "
+        f"{_chosen(least)} or more"
         for least, gaps, share in arrivals.idle
         if gaps
     ]
     if idle:
-        said.append(("idle", f"of the time {'; '.join(idle)}"))
+        said.append(("idle", "; ".join(idle)))
     if found.queue is not None:
         depth = found.queue.depth
         said.append(
@@ -170,6 +172,10 @@ def _durability(found: TraceInformation) -> list[Fact]:
 
 def _time(ns: float) -> str:
     return wording.duration(ns * NS)
+
+
+def _chosen(ns: float) -> str:
+    return wording.chosen_time(ns * NS)
 
 
 def _spread(values: Quantiles) -> str:

@@ -132,6 +132,12 @@ class TraceOverTime(Part):
     interval_ns: int
     intervals: list[TraceInterval]
 
+    def whole(self, length_ns: float) -> list[TraceInterval]:
+        """The intervals that the end of a trace of that length does not cut short: the rate of a
+        part of one would look like a fall."""
+        cut = len(self.intervals) * self.interval_ns > length_ns
+        return self.intervals[:-1] if cut and len(self.intervals) > 2 else self.intervals
+
 
 class TracedVolume(Part):
     """What a volume does in a trace."""

@@ -19,6 +19,8 @@ from fourcorners.trace.figures import TraceInformation
 _WIDTH, _HEIGHT = 720, 160
 # Of an axis, beside the one at zero.
 _TICKS_MAX = 6
+# Of sizes, whose names are long.
+_SIZES_MAX = 4
 _Tick = tuple[float, str]
 # Volumes that the page lists; the rest is in --json.
 _VOLUMES_SHOWN = 50
@@ -62,6 +64,7 @@ def _plots(found: TraceInformation) -> list[dict[str, Any]]:
     if len(intervals) > 1:
         # Values stand at the middle of their interval.
         end_s = len(intervals) * seconds
+        intervals = found.over_time.whole(found.length_ns)
         times = [((number + 0.5) * seconds) / end_s for number in range(len(intervals))]
         under = _ticks(end_s, wording.chosen_time, at_most=True)
         lines = {
@@ -75,7 +78,7 @@ def _plots(found: TraceInformation) -> list[dict[str, Any]]:
                 times,
                 lines,
                 under,
-                lambda rate: wording.number(rate),
+                wording.number,
             )
         )
         sets = [one.working_set_bytes for one in intervals]
@@ -89,20 +92,25 @@ def _plots(found: TraceInformation) -> list[dict[str, Any]]:
             )
         )
     for title, curve in (
-        ("Accesses by the bytes of other blocks since the last one", found.blocks.reuse),
-        ("Block writes by the bytes that were written since the last one", found.blocks.rewrite),
+        ("Reuse: accesses that a cache of this size serves (LRU)", found.blocks.reuse),
+        ("Rewrites: block writes that replace one of so many bytes before", found.blocks.rewrite),
     ):
-        if len(curve) > 1:
-            # Each of its sizes is twice the one before.
-            last = len(curve) - 1
-            step = -(-last // _TICKS_MAX)
+        # Sizes are powers of two, from a block on; where the share does not grow there are none.
+        shares = {max(size, found.blocks.block_bytes): share for size, share in curve}
+        if len(shares) > 1:
+            powers = [math.log2(size) for size in shares]
+            first, wide = powers[0], powers[-1] - powers[0]
+            step = math.ceil(wide / _SIZES_MAX)
             plots.append(
                 _plot(
                     title,
-                    [number / last for number in range(len(curve))],
-                    {"share": [share for _, share in curve]},
-                    [(n / last, wording.size(curve[n][0])) for n in range(0, last + 1, step)],
-                    lambda share: wording.percent(share),
+                    [(power - first) / wide for power in powers],
+                    {"share": list(shares.values())},
+                    [
+                        (power / wide, wording.size(2 ** (first + power)))
+                        for power in range(0, round(wide) + 1, step)
+                    ],
+                    wording.percent,
                 )
             )
     return plots
@@ -157,7 +165,13 @@ def _ticks(highest: float, worded: Callable[[float], str], *, at_most: bool = Fa
     step = _step(highest)
     top = highest if at_most else _top(highest)
     count = math.floor(top / step + 1e-9)
-    return [(number * step / top, worded(number * step)) for number in range(count + 1)]
+    return [(number * step / top, _round(worded(number * step))) for number in range(count + 1)]
+
+
+def _round(text: str) -> str:
+    """A tick is a round number: no zeros at its end."""
+    figure, _, unit = text.partition(" ")
+    return f"{figure.rstrip('0').rstrip('.') if '.' in figure else figure} {unit}".rstrip()
 
 
 def _rule(x1: float, x2: float, y1: float, y2: float) -> str:

@@ -42,6 +42,7 @@ def show_information(found: TraceInformation) -> None:
     unit_s, time_unit = next(
         (one for one in _TIME_UNITS if len(intervals) * interval_s >= 2 * one[0]), _TIME_UNITS[-1]
     )
+    intervals = found.over_time.whole(found.length_ns)
     times = [number * interval_s / unit_s for number in range(len(intervals))]
     rates = [(one.reads + one.writes + one.others) / interval_s for one in intervals]
     sets = [one.working_set_bytes / 1e6 for one in intervals]
