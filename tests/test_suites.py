@@ -110,6 +110,13 @@ def test_a_read_only_target_is_only_read() -> None:
         assert not [step for step in steps if isinstance(step, Purge | Fill)]
 
 
+def test_what_is_not_filled_is_not_called_filled() -> None:
+    device = Subject("device", 100 * GB)
+    assert device.alone(GB, ", filled") == "the first 1 GB, filled; the rest empty"
+    for same in ({"writable": False}, {"keeps_state": False}, {"state": "worn.state"}):
+        assert dataclasses.replace(device, **same).alone(GB, ", filled") == "the first 1 GB"
+
+
 def test_quick_bounds_what_has_to_be_filled_on_real_drives() -> None:
     for subject, expected in [
         (Subject("device", 500 * GB), 8 * GB),

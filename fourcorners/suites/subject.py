@@ -95,8 +95,11 @@ class Subject:
         return f"the first {chosen_size(count)}"
 
     def alone(self, count: int, state: str = "") -> str:
-        """The same, of a target that is empty beyond; ``state`` follows the extent."""
+        """The same, of a target that is empty beyond; ``state`` follows the extent. Where nothing
+        is erased and filled, as of a device that is only read, neither is said."""
         extent = self.extent(count)
+        if not self.fills or self.state is not None:
+            return extent
         beyond = "" if count >= self.rounded(self.capacity_bytes) else "the rest empty"
         return f"{extent}{state}" + (f"{';' if state else ','} {beyond}" if beyond else "")
 
