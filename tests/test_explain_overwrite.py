@@ -146,6 +146,19 @@ def test_erasures_at_equal_distances_are_found_die_by_die() -> None:
     assert erase_cycle(_waits(tread, chance, spread=0.4)) is None
 
 
+@pytest.mark.parametrize("between", [0, 20])
+def test_a_rate_that_reads_and_writes_share_is_no_erasure(between: int) -> None:
+    """Once the credits of a volume are used up, every read waits for as much as is outstanding."""
+    held = np.tile(np.append(np.full(between, 1e-4), 11e-3), 300)
+    unit = 2 * MIB
+    steps = np.tile(np.append(np.full(between, 1e3), unit - between * 1e3), 300)
+    free = np.full(10_000, 1e-4)
+    seconds = np.append(free, held)
+    at_bytes = np.cumsum(np.append(np.full(len(free), unit / 100), steps))
+    found = erase_cycle(Waits(np.arange(len(seconds)) % 8, at_bytes, seconds, 200e6))
+    assert (found is None) == (between == 0)
+
+
 def test_what_was_written_is_known_where_half_of_the_log_is_left_out() -> None:
     count, block, each_ns = 20_000, 65536, 100_000
     at = np.arange(1, 2 * count + 1, dtype=np.int64) * each_ns // 2

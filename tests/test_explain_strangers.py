@@ -20,10 +20,10 @@ from fourcorners.finding import PRESENCE, Finding
 from fourcorners.recording import Recording
 
 
-def _flushed(read_s: float) -> FakeRun:
-    """Writes that take half as long again as all kinds of reads, with and without FUA."""
+def _flushed(read_s: float, share: float = 1.5) -> FakeRun:
+    """Writes that take so many times as long as all kinds of reads, with and without FUA."""
     run = FakeRun()
-    write_s = 1.5 * read_s
+    write_s = share * read_s
     for kind, operation, seconds in (
         ("plain", "write", write_s),
         ("forced", "write", write_s),
@@ -46,6 +46,17 @@ def test_a_long_way_to_the_drive_hides_whether_writes_wait_for_the_medium(
         found = ask(view_of(_flushed(read_s)))
         assert found is not None
         assert found.value == volatile
+
+
+@pytest.mark.parametrize(("share", "volatile"), [(1.5, 0), (0.7, None)])
+def test_flash_writes_that_are_quicker_than_reads_wait_for_no_program(
+    share: float, volatile: float | None
+) -> None:
+    """An array behind a network may complete them in memory, and read them from its drives."""
+    run = _flushed(0.3e-3, share)
+    found = durability.is_volatile(view_of(run))
+    assert found is not None
+    assert found.value == volatile
 
 
 @pytest.mark.parametrize(("read_s", "there"), [(0.1e-3, 0), (0.6e-3, None)])

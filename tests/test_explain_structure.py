@@ -121,6 +121,23 @@ def test_pairs_that_scatter_by_as_much_as_a_wait_show_no_channels() -> None:
     assert _channels(Drive(waits_s=scatter)) == "scatter"
 
 
+def test_long_reads_that_wait_for_those_due_before_them_show_no_channels() -> None:
+    """On a slow link the next reads are due first, and the times grow with each of them."""
+    alone = {512: 80e-6, 1536: 5e-3, 3584: 62e-3}
+    pair_s = {"together": 45e-3, "short": 81e-6, "late": 80e-6}
+    assert _channels(Drive(alone_s=alone, pair_s=pair_s)) == "overlapping"
+
+
+@pytest.mark.parametrize(("stripe", "told"), [(64 * KIB, True), (256 * KIB, False)])
+def test_what_serves_one_read_of_more_than_any_page_is_no_die(stripe: int, told: bool) -> None:
+    run = FakeRun()
+    Drive(stripe=stripe, dies=4).probed(run)
+    view = view_of(run)
+    assert die_conflicts.stripe(view).value == stripe
+    for ask in (die_conflicts.page, die_conflicts.dies):
+        assert (ask(view).value is not None) == told
+
+
 def test_a_read_that_waits_for_a_die_shows_no_transfer() -> None:
     """Other planes of the die are at other distances than its own next row."""
     run = FakeRun()

@@ -66,9 +66,10 @@ _AS_MEMORY_MAX, _SLOWER_MIN = 2.0, 3.0
 It may wait for the medium if it takes at least as many times as the second value."""
 
 _MEDIUM_LEAST = 0.25
-"""Where no write takes as much as this share of the time of a random read, none waits for the
-medium: a program of flash takes longer than a read of it, and a disk writes at any angle. By chance
-a round of writes waits for no more than a quarter of a turn, but not all six."""
+"""Where no write takes as much as this share of the time of a random read, none waits for a
+platter. A program of flash takes longer than a read of it, so that :data:`_MEDIUM_MIN` is the least
+share there; but a disk writes at any angle. By chance a round of writes waits for no more than a
+quarter of a turn, but not all six."""
 
 _FLUSH_AS_FORCED_MIN = 0.3
 """A flush waits for the medium if it takes at least this share of what FUA adds to a write: both
@@ -139,8 +140,11 @@ def _told(view: View, which: int) -> Answer | None:
     times = {kind: [_service_s(m) for m in _WAYS[kind](view)] for kind in ("forced", "plain")}
     if yes[0] and min(times["forced"]) <= max(times["plain"]):
         yes, said = [None, None], say("durability.not_always", shown=said)
-    if yes[0] is False and max(map(max, times.values())) < _MEDIUM_LEAST * usual["read"]:
-        shown = say("durability.times_cached", times=_times(usual), cached=usual["just read"])
+    least = _MEDIUM_LEAST if view.is_disk else _MEDIUM_MIN
+    if yes[0] is False and max(map(max, times.values())) < least * usual["read"]:
+        shown, cached = _times(usual), usual["just read"]
+        if cached < _MEDIUM_MIN * usual["read"]:
+            shown = say("durability.times_cached", times=shown, cached=cached)
         yes, said = [None, None], say("durability.kept", shown=shown)
     floor_s = view.once(latency_floor_s)
     if yes[0] is False and floor_s is not None:

@@ -45,6 +45,12 @@ _BEGUN_SHARES = (0.0, 0.25)
 """The shares of the written data that are left out at the start: blocks that were begun before may
 end at other times."""
 
+_ALWAYS_MAX = 0.5
+"""Up to this share of the waits for another erasure may come with no read in between that does not
+wait. A block was written before it is erased, which takes as long as many reads. Where every read
+waits, as for a rate to which a volume or a link is held, the waits are at equal distances because
+reads and writes take turns."""
+
 _WAITS_MAX = 2000
 """If there are more waits than this, they are not for erasures but common to most reads."""
 
@@ -243,14 +249,38 @@ def _gain(met: list[npt.NDArray[np.int64]], times: int) -> float:
 
 def _above(reads: Waits, level_s: float, after_bytes: float) -> list[Cycle]:
     """The periods of the waits beyond a level, from ``after_bytes`` of written data on."""
-    waits = reads.chosen((reads.seconds > level_s) & (reads.at_bytes >= after_bytes))
+    which = (reads.seconds > level_s) & (reads.at_bytes >= after_bytes)
+    waits = reads.chosen(which)
     waits = replace(waits, at_bytes=waits.at_bytes - after_bytes)
     written = float(reads.at_bytes[-1]) - after_bytes
     # If all dies reach the end of their blocks at the same time, all places count as one.
     together = replace(waits, place=np.zeros_like(waits.place))
-    cycles = [*_periods(waits, written), *_periods(together, written)]
+    cycles = [
+        cycle
+        for cycle in (*_periods(waits, written), *_periods(together, written))
+        if not _always(reads, which, cycle.unit_bytes)
+    ]
     # Long periods are better found in all of the written data.
     return [cycle for cycle in cycles if not after_bytes or cycle.events >= EVENTS_MIN]
+
+
+def _always(reads: Waits, waited: npt.NDArray[np.bool_], unit_bytes: float) -> bool:
+    """Whether no read was free of a wait between most waits of a place that are not for the same
+    erasure.
+
+    Args:
+        reads: all reads.
+        waited: which of them waited, with shape (reads,).
+        unit_bytes: what is written from erasure to erasure.
+    """
+    free = np.cumsum(~waited)
+    none: list[npt.NDArray[np.bool_]] = []
+    for place in np.unique(reads.place[waited]):
+        own = np.flatnonzero(waited & (reads.place == place))
+        another = np.diff(reads.at_bytes[own]) > unit_bytes / 2
+        none.append(np.diff(free[own])[another] == 0)
+    between = np.concatenate(none)
+    return bool(len(between) and between.mean() > _ALWAYS_MAX)
 
 
 def _periods(waits: Waits, written: float) -> list[Cycle]:

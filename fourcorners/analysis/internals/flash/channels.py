@@ -91,7 +91,8 @@ def channels(view: View) -> Answer | None:
     alone = {n: seconds for n, (seconds, _) in view.once(conflicting_reads.alone).items()}
     together = _of_two_dies(view, "together")
     if not together or not alone:
-        return unknown(say("small_page"), detail=detail)
+        code = "overlapping" if conflicting_reads.overlap(view) else "small_page"
+        return unknown(say(code), detail=detail)
     alone_s = (alone[min(alone)] + alone[max(alone)]) / 2
     short = _of_two_dies(view, "short")
     # The latency of a pair that does not wait for a channel is compared with the mean of both

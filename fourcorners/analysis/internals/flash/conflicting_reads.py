@@ -47,10 +47,34 @@ POINTS: Mapping[str, tuple[PointAxis, Pick]] = {
 """For each kind of point, the axis that holds its number, and the selection of its points."""
 
 
+PAIRS = ("together", "short", "late")
+"""The kinds of pairs."""
+
+_DUE_AT_ONCE = {"alone": 1} | dict.fromkeys(PAIRS, 2)
+"""How many reads of a point are due at the same time. They tell what these reads wait for if they
+are over before the next ones are due; a link that is slower than that lets them wait for one
+another."""
+
+
 def points(view: View, *kinds: str) -> list[Measured]:
-    """The points of these kinds, in this order. A point of a single read is left out: it has no
-    rate."""
-    return [m for kind in kinds for m in POINTS[kind][1](view) if m.ios > 1]
+    """The points of these kinds, in this order. A point of a single read is left out, since it has
+    no rate, and a point of reads that wait for those that were due before them."""
+    return [m for kind in kinds for m in _measured(view, kind) if not _meets_the_next(m, kind)]
+
+
+def overlap(view: View) -> bool:
+    """Whether points of reads that are due together were left out, as they wait for the next."""
+    return any(_meets_the_next(m, kind) for kind in _DUE_AT_ONCE for m in _measured(view, kind))
+
+
+def _measured(view: View, kind: str) -> list[Measured]:
+    return [m for m in POINTS[kind][1](view) if m.ios > 1]
+
+
+def _meets_the_next(m: Measured, kind: str) -> bool:
+    """Whether more reads are outstanding in the mean than are due at once (Little's law)."""
+    outstanding = m.iops * (m.latency_percentile_s(50) or 0.0)
+    return outstanding > _DUE_AT_ONCE.get(kind, math.inf)
 
 
 def windows(view: View) -> list[Measured]:
@@ -95,9 +119,6 @@ def fastest_place(view: View) -> float | None:
     found = view.once(seen)
     return None if found is None else max(found.one_die, *found.across.values(), 0.0)
 
-
-PAIRS = ("together", "short", "late")
-"""The kinds of pairs."""
 
 _TYPICAL = 0.9
 """The share of reads, beginning with the quickest, whose mean stands for all: the rest may have

@@ -19,10 +19,15 @@ from fourcorners.analysis.internals.flash.conflicting_reads import (
     windows,
 )
 from fourcorners.analysis.internals.flash.interleaving import Seen
-from fourcorners.analysis.internals.flash.levels import DIE
+from fourcorners.analysis.internals.flash.levels import DIE, PLANES_MAX
 from fourcorners.analysis.internals.flash.strided_reads import Unread
 from fourcorners.analysis.internals.view import View, ids
 from fourcorners.sentences import Said, say
+
+_PAGE_MAX_BYTES = PLANES_MAX * 16 * 2**10
+"""One read of a die brings no more: a page of 16 KiB, the largest that chips have, of each plane.
+What serves one read of a larger part at a time is no die: a drive, or a process, behind a volume
+that is spread over several."""
 
 
 def _seen(view: View) -> Seen:
@@ -88,6 +93,8 @@ def page(view: View) -> Answer:
         why = _no_stripe(seen) if stripe is None else say("disturbed")
         return unknown(why, detail=detail, evidence=evidence)
     detail["goodness"] = {"spread_within": _spread(seen, stripe)}
+    if page > _PAGE_MAX_BYTES:
+        return unknown(say("no_page", part=page), detail=detail, evidence=evidence)
     if page <= min(seen.across):
         return known(page, say("or_less"), detail=detail, evidence=evidence)
     if page == stripe:
@@ -113,6 +120,9 @@ def dies(view: View) -> Answer:
         return unknown(say("others_too", turn=turn), detail=detail, evidence=evidence)
     if not seen.takes_turns:
         return unknown(say("more", dies=count), detail=detail, evidence=evidence)
+    if (seen.page_bytes or 0) > _PAGE_MAX_BYTES:
+        said = say("no_dies", units=count, part=seen.page_bytes)
+        return unknown(said, detail=detail, evidence=evidence)
     again = seen.die_offset_bytes(count)
     detail["goodness"] = {"together": seen.pair[again] / seen.one_die - 1}
     said = say("measured", turn_bytes=stripe * count)

@@ -176,8 +176,9 @@ def _holds(name: str, measured: _Measured) -> bool:
     return name in measured and (measured[name].value or 0) > (1 if name == "zones" else 0)
 
 
-_OF_FLASH = ("dies", "stripe_bytes", "page_bytes", "superblock_bytes")
-"""Findings that only flash has. A burst that slows down may have used up a volume's credits."""
+_OF_FLASH = ("dies", "page_bytes", "superblock_bytes")
+"""Findings that only flash has. A burst that slows down may have used up a volume's credits, and
+volumes have stripes, too."""
 
 
 def _kind(measured: _Measured) -> tuple[str, Said]:
