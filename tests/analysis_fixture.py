@@ -118,16 +118,23 @@ class FakeRun:
                 content="incompressible",
             )
 
-    def add_queue_depths(self, operation: str, iops: dict[int, float]) -> None:
-        """The queue-depth test of one operation."""
-        for depth, rate in iops.items():
+    def add_queue_depths(
+        self, operation: str, iops: dict[int, float], again: float | None = None
+    ) -> None:
+        """The queue-depth test of one operation; ``again`` is the first depth's rate at the end."""
+        first = min(iops)
+        points = [(f"{operation}/{depth}", depth, rate, {}) for depth, rate in iops.items()]
+        if again is not None:
+            points.append((f"{operation}-again/{first}", first, again, {"again": True}))
+        for name, depth, rate, more in points:
             self.add(
-                f"queue-depth/{operation}/{depth}",
+                f"queue-depth/{name}",
                 operation,
                 iops=rate,
                 pattern="random",
                 block_bytes=4096,
                 queue_depth=depth,
+                **more,
             )
 
     def add_consistency(self, iops: Floats, *, elapsed_s: float | None = None) -> None:

@@ -164,6 +164,33 @@ def test_reads_whose_rates_differ_by_their_size_show_no_link() -> None:
     assert generation.ceiling(view_of(run)).said.code == "link_ceiling.unsure"
 
 
+def test_a_pause_in_the_reads_of_one_size_is_in_the_interval() -> None:
+    """As of a foreign disk (number 5 of seed 4867065), which stood still for 15 ms in half a second
+    of the smaller reads."""
+    run, rate, depth = FakeRun(), 440e6, 32
+    _large(run, "written", 300e6)
+    for size in (131_072, 1_048_576):
+        usual_s, count = 1e-6 + size / rate, 1500
+        pause_s = 0.03 * usual_s * count if size == 131_072 else 0.0
+        id, about = f"probe-depth/link/erased/{size}", {"of": "erased", "block_bytes": size}
+        run.add(
+            id,
+            "read",
+            iops=1 / (usual_s + pause_s / count),
+            latency_mean_s=depth * (usual_s + pause_s / count),
+            queue_depth=depth,
+            **about,
+        )
+        usual_ns = round(depth * usual_s * 1e9)
+        held_up = np.array([usual_ns, usual_ns + round(pause_s * 1e9) + 1])
+        run.histograms[id, "read"] = (held_up, held_up, np.array([count - depth, depth]))
+    found = generation.ceiling(view_of(run))
+    assert found.value is not None
+    assert found.value > 1.004 * rate
+    assert found.interval is not None
+    assert found.interval[0] <= rate
+
+
 def test_a_link_needs_no_generation() -> None:
     run = FakeRun()
     _large(run, "written", 300e6)
@@ -280,6 +307,18 @@ def test_no_fewer_units_are_told_than_one_place_allows() -> None:
 
 def test_a_queue_that_gains_nothing_is_one_unit() -> None:
     finding, _ = parallel_units.told(dict.fromkeys((1, 2, 4, 8), 1000.0), 1, None, ())
+    assert finding.value == 1
+
+
+def test_units_behind_a_busy_path_are_told_by_conflicts_only() -> None:
+    """As of a foreign drive (number 52 of seed 4867065): eight planes behind one slow bus."""
+    curve, path_s = _network(8, 27, 100, 20), 100e-6
+    assert curve[256] < 1.5 * curve[1]
+    finding, _ = parallel_units.told(curve, None, None, ["queue"], path_s=path_s)
+    assert finding.said.code == "parallel_units.path"
+    finding, _ = parallel_units.told(curve, None, _conflicting(8), ["queue"], path_s=path_s)
+    assert (finding.value, finding.interval) == (8, None)
+    finding, _ = parallel_units.told(_network(1, 70, 10, 20), None, None, (), path_s=10e-6)
     assert finding.value == 1
 
 

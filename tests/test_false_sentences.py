@@ -310,6 +310,35 @@ def test_writes_that_fall_while_the_queue_deepens_do_not_show_that_it_gains_noth
     assert "changed by itself" in named(find(run), "queue_depth_write").text
 
 
+@pytest.mark.parametrize(
+    ("again", "told"),
+    [
+        pytest.param(80.0, "Random reads become 5.4", id="the drive stayed as it was"),
+        pytest.param(260.0, "Random reads become 1.66", id="it was quicker at the end"),
+        pytest.param(700.0, None, id="all of the gain was the drive's own"),
+    ],
+)
+def test_what_a_drive_gains_by_itself_meanwhile_is_no_gain_of_the_queue(
+    again: float, told: str | None
+) -> None:
+    """As of a foreign drive (number 2 of seed 9402288), which wrote its map back before its first
+    reads."""
+    run = FakeRun()
+    run.add_queue_depths("read", {1: 80.0, 4: 200.0, 31: 432.0}, again)
+    text = text_of(run)
+    assert ("Random reads become" in text) == (told is not None)
+    assert (told or "") in text
+    assert "measured twice" not in text
+    changed = "changed by itself" in named(find(run), "queue_depth_read").text
+    assert changed == (again != 80.0)
+
+
+def test_that_no_depth_was_measured_twice_is_said() -> None:
+    run = FakeRun()
+    run.add_queue_depths("read", {1: 7_000.0, 31: 70_000.0})
+    assert "no depth was measured twice" in text_of(run)
+
+
 def test_that_queued_writes_gain_nothing_is_said_of_what_was_written_before() -> None:
     """As of a hidden SLC-cached drive (number 199 of seed 730915248): in its cache they gain."""
     run = FakeRun()

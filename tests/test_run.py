@@ -355,7 +355,8 @@ def test_a_test_is_run_with_parameters_from_the_command_line(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     manifest = fc.open_run(str(tmp_path / done.stdout.strip())).manifest
     ids = [recording.id for recording in manifest.tests[0].recordings]
-    assert ids == [f"queue-depth/{o}/{d}" for o in ("read", "write") for d in (1, 2)]
+    points = ("read/1", "read/2", "read-again/1", "write/1", "write/2", "write-again/1")
+    assert ids == [f"queue-depth/{point}" for point in points]
 
 
 def test_commands_list_and_refuse(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,11 @@ def test_four_corners_are_those_of_the_vertex_3_review() -> None:
 
 def test_the_queue_depth_sweep_is_that_of_the_sata_comparison() -> None:
     sweep = _measurements(_tests(DRIVE)["queue-depth"])
-    assert [m.stream.queue_depth_per_worker for m in sweep.values()] == [*range(1, 32, 3)] * 2
+    assert [m.stream.queue_depth_per_worker for m in sweep.values()] == [*range(1, 32, 3), 1] * 2
+    assert [id for id, m in sweep.items() if m.axes.get("again")] == [
+        "read-again/1",
+        "write-again/1",
+    ]
     assert {m.workload.duration_s for m in sweep.values()} == {90}
 
 

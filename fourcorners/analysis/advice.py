@@ -16,7 +16,8 @@ import numpy as np
 from fourcorners.analysis.consistency import full_seconds
 from fourcorners.analysis.consistency_findings import SLUGGISH_IOPS
 from fourcorners.analysis.estimate import averaged, of_point, of_series
-from fourcorners.analysis.quantity import IOPS, QUANTILES, THROUGHPUT
+from fourcorners.analysis.quantity import QUANTILES, THROUGHPUT
+from fourcorners.analysis.queue_depth import sweep
 from fourcorners.analysis.remark import Ratio, Remark, of_estimate, ratio_of
 from fourcorners.analysis.source import RunData, measured
 from fourcorners.analysis.traits import Operation, Traits, busiest, is_of_first_writes
@@ -306,13 +307,11 @@ def _queueing(run: RunData, traits: Traits, advice: Advice) -> None:
     for operation, seen in (("read", traits.read), ("write", traits.write)):
         if seen.queue_effect is None:
             continue
-        points = sorted(
-            (one for one in measured(run, "queue-depth", operation) if one.queue_depth),
-            key=lambda one: one.queue_depth or 0,
-        )
-        gain = ratio_of(points[-1], points[0], IOPS)
-        if gain is None:
+        found = sweep(run, operation)
+        gain = None if found is None else found.gain
+        if found is None or gain is None:
             continue
+        points = found.points
         words = {
             "operation": operation,
             "depth": points[-1].queue_depth,
@@ -321,7 +320,8 @@ def _queueing(run: RunData, traits: Traits, advice: Advice) -> None:
             "written": sum(one.bytes for one in points[:-1]),
         }
         if seen.queue_effect == "gain" and gain.value >= QUEUE_GAIN_GOOD:
-            said, side = say("advice.queueing_gains", **words), advice.strengths
+            code = "queueing_gains_if" if found.again is None else "queueing_gains"
+            said, side = say(f"advice.{code}", **words), advice.strengths
             name = f"queueing_gains_{operation}"
         elif seen.queue_effect != "gain":
             if any(is_of_first_writes(one) for one in (points[0], points[-1])):

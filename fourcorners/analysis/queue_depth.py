@@ -2,6 +2,11 @@
 
 Only the gain is reported. Channels, command queue and link each bend the curve, and one curve
 does not distinguish them.
+
+A drive may become faster or slower by itself while the depths are measured one after the other: a
+map that is written back, a cache that fills. So the shallowest depth is measured once more at the
+end, and the lesser of the two gains counts. That the drive was in between at the deepest one is
+assumed.
 """
 
 from __future__ import annotations
@@ -9,6 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -35,22 +41,63 @@ EVEN_MAX = 1.25
 Effect = Literal["gain", "none", "loss"]
 
 
+@dataclass(frozen=True)
+class Sweep:
+    """The points of an operation by queue depth, and the shallowest ``again`` after the deepest;
+    ``None`` where it was measured once."""
+
+    points: Sequence[Measured]
+    again: Measured | None
+
+    @property
+    def gain(self) -> Ratio | None:
+        """The rate of the deepest over that of the shallowest, of two the lesser; its interval
+        reaches over both. The recordings are those of the deepest and of that shallowest."""
+        deep, shallow = self.points[-1], self.points[0]
+        gains = [
+            ratio
+            for one in (shallow, self.again)
+            if one is not None and (ratio := ratio_of(deep, one, IOPS)) is not None
+        ]
+        if not gains:
+            return None
+        lesser = min(gains, key=lambda ratio: ratio.value)
+        bounds = [ratio.interval or (ratio.value, ratio.value) for ratio in gains]
+        if all(ratio.interval is None for ratio in gains):
+            return lesser
+        reach = min(low for low, _ in bounds), max(high for _, high in bounds)
+        return Ratio(lesser.value, reach, lesser.evidence)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the two rates of the shallowest are not of one level."""
+        if self.again is None:
+            return False
+        rates = self.points[0].iops, self.again.iops
+        return max(rates) > EVEN_MAX * min(rates)
+
+
+def sweep(run: RunData, operation: str) -> Sweep | None:
+    """The sweep of a run; ``None`` where the operation was not measured."""
+    found = [m for m in measured(run, TEST, operation) if m.queue_depth]
+    points = [m for m in found if not m.is_again]
+    points.sort(key=lambda m: m.queue_depth or 0)
+    if not points:
+        return None
+    again = [m for m in found if m.is_again and m.queue_depth == points[0].queue_depth]
+    return Sweep(points, next(iter(again), None))
+
+
 def find(run: RunData) -> list[Finding]:
     """Findings ``queue_depth_read`` and ``queue_depth_write``."""
-    findings = []
-    for operation in ("read", "write"):
-        points = sorted(
-            (m for m in measured(run, TEST, operation) if m.queue_depth),
-            key=lambda m: m.queue_depth or 0,
-        )
-        if points:
-            findings.append(_finding(run, operation, points))
-    return findings
+    found = ((operation, sweep(run, operation)) for operation in ("read", "write"))
+    return [_finding(run, operation, one) for operation, one in found if one is not None]
 
 
-def _finding(run: RunData, operation: str, points: Sequence[Measured]) -> Finding:
+def _finding(run: RunData, operation: str, seen: Sweep) -> Finding:
     name, title = f"queue_depth_{operation}", f"Queue depth, {operation}s"
-    evidence = [m.recording for m in points]
+    points, again = seen.points, seen.again
+    evidence = [m.recording for m in (*points, *([] if again is None else [again]))]
     detail = {
         "queue_depth": [m.queue_depth for m in points],
         "iops": [m.iops for m in points],
@@ -62,7 +109,7 @@ def _finding(run: RunData, operation: str, points: Sequence[Measured]) -> Findin
     if shallow.queue_depth == deep.queue_depth:
         said = say("queue_depth.only", depth=shallow.queue_depth)
         return worded(name, title, "not identifiable", said, evidence=evidence, detail=detail)
-    ratio = ratio_of(deep, shallow, IOPS)
+    ratio = seen.gain
     assert ratio is not None  # both have I/Os
     gain, effect = ratio.value, _effect(ratio, chance_log_ratio(shallow.ios, deep.ios))
     changed = _outgrows(run, points) or (
@@ -81,13 +128,24 @@ def _finding(run: RunData, operation: str, points: Sequence[Measured]) -> Findin
         "nearly": nearly.queue_depth,
         "change": say(
             "queue_depth.change",
-            from_iops=shallow.iops,
+            from_iops=deep.iops / ratio.value,
             from_depth=shallow.queue_depth,
             to_iops=deep.iops,
             to_depth=deep.queue_depth,
         ),
     }
     sentences = [say(f"queue_depth.{'changed' if changed else effect or 'unclear'}", **words)]
+    if again is not None and seen.changed:
+        sentences.append(
+            say(
+                "queue_depth.again",
+                depth=shallow.queue_depth,
+                before=shallow.iops,
+                after=again.iops,
+            )
+        )
+    elif again is None and effect == "gain":
+        sentences.append(say("queue_depth.once"))
     peak = {"highest_iops": highest.iops, "highest_queue_depth": highest.queue_depth}
     if highest is not deep and highest.iops > GAIN_NOTED * deep.iops:
         sentences.append(say("queue_depth.highest", **peak))
@@ -104,6 +162,7 @@ def _finding(run: RunData, operation: str, points: Sequence[Measured]) -> Findin
         | {
             "gain": gain,
             "effect": effect,
+            "again_iops": None if again is None else again.iops,
             **peak,
             "nearly_all_queue_depth": nearly.queue_depth,
         },

@@ -63,6 +63,12 @@ class Measured(OperationRecording):
         return None if depth is None else int(depth)
 
     @property
+    def is_again(self) -> bool:
+        """Whether the same was measured before, to see what changed meanwhile: no new point of a
+        curve."""
+        return bool(self.point.get("again"))
+
+    @property
     def is_apart(self) -> bool:
         """Whether other jobs ran at the same time, it was held back, or had flushes or FUA writes
         in between: then its rate and latency are not those of the drive alone."""

@@ -44,7 +44,7 @@ def report_payload(runs: Sequence[ReportedRun]) -> dict[str, Any]:
                 entry["corner"] = corner_of(row)
                 entry["curve"] = curve(row)
                 corners.append(entry)
-            elif row.test == "queue-depth":
+            elif row.test == "queue-depth" and not row.is_again:
                 queue_depth.append({**entry, **_intervals(row)})
             elif row.test == "transfer-size":
                 transfer_size.append({**entry, **_intervals(row)})

@@ -86,7 +86,7 @@ def _bars(run: ReportedRun, test: str, title: str, key: str, column: str) -> Tab
     points: dict[float, dict[str, float]] = {}
     for one in every_operation(run.recordings):
         at = wording.finite(one.point.get(key))
-        if one.test == test and at is not None:
+        if one.test == test and at is not None and not one.is_again:
             points.setdefault(at, {})[one.operation] = getattr(one, column)
     operations = [op for op in ("read", "write") if any(op in point for point in points.values())]
     if len(points) < 2 or not operations:

@@ -187,7 +187,7 @@ class FilePhase:
 
 def _show(kind: Kind, given: Any) -> str:
     if isinstance(given, Term):
-        return f"each {given.name}"
+        return f"{'the first' if given.first else 'each'} {given.name}"
     return listed([kind.show(one) for one in (given if isinstance(given, tuple) else (given,))])
 
 

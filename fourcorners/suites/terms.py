@@ -13,15 +13,18 @@ from fourcorners.suites.parameters import SIZE, Kind, unknown
 from fourcorners.suites.subject import Subject
 
 _TERM = re.compile(r"\{([a-z-]+)(?::([^{}]*))?\}")
+_FIRST = "first"
 AREA = "area"
 """The part of the target that is tested, in bytes."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """The value of a name, which only a target and the test's parameters decide."""
+    """The value of a name, which only a target and the test's parameters decide; of several values
+    the ``first`` if that is asked for."""
 
     name: str
+    first: bool = False
 
 
 Names = Mapping[str, Kind]
@@ -30,19 +33,19 @@ Names = Mapping[str, Kind]
 
 def term_or_value(kind: Kind, raw: Any, names: Names, sweeps: bool = False) -> Any:
     """What a file has for a value: a :class:`Term`, or the value as its kind reads it. Where the
-    key ``sweeps``, a term may stand for several values.
+    key ``sweeps``, a term may stand for several values; ``{depths:first}`` is the first of them.
 
     Raises :class:`UserError`.
     """
     match = _TERM.fullmatch(raw) if isinstance(raw, str) else None
-    if match is None or match[2] is not None:
+    if match is None or match[2] not in (None, _FIRST):
         return kind.read(raw)
     check_names(raw, names)
-    given = names[match[1]]
-    one = given.items if sweeps and given.items else given
+    given, first = names[match[1]], match[2] == _FIRST
+    one = given.items if (sweeps or first) and given.items else given
     if one != kind and one not in kind.takes:
         raise UserError(f"{raw} stands for {given.what}, and this must be {kind.what}")
-    return Term(match[1])
+    return Term(match[1], first)
 
 
 def check_names(text: str, names: Iterable[str]) -> None:
@@ -66,7 +69,10 @@ class Scope:
 
     def value(self, given: Any) -> Any:
         """What a value of the file is here."""
-        return self.values[given.name][1] if isinstance(given, Term) else given
+        if not isinstance(given, Term):
+            return given
+        value = self.values[given.name][1]
+        return value[0] if given.first and isinstance(value, tuple) else value
 
     def each(self, given: Mapping[str, tuple[Kind, Any]]) -> Iterator["Scope"]:
         """A scope for each combination of the names' values."""

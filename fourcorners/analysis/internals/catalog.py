@@ -263,7 +263,7 @@ CATALOG: tuple[Asked, ...] = (
         write_buffer.size, (*_THROUGH, "rotation_rpm", "track_switch", "track_bytes"),
         assumes=(Assumption.EMPTY_AT_FIRST, Assumption.EVEN_DRAIN, Assumption.DRAINS_AT_ONCE)),
     Asked("write_drain_rate", "Drain rate of the write buffer", "B/s", _CONTINUOUS,
-        write_buffer.SHORT, write_buffer.drain_rate, _THROUGH,
+        write_buffer.SHORT, write_buffer.drain_rate, (*_THROUGH, "rotation_rpm", "track_bytes"),
         assumes=(Assumption.EVEN_DRAIN,)),
     Asked("slc_cache_bytes", "SLC cache", "B", _CONTINUOUS, slc_cache.bursts, slc_cache.size,
         (*_THROUGH, "link_ceiling"), Of.FLASH,

@@ -225,7 +225,7 @@ def _queueing(operation: str, gains: bool) -> Rule:
         if drive is not None:
             depths = (deep.queue_depth or 1, shallow.queue_depth or 1)
             if operation == "read":
-                rates = [drive.reads(_SMALL_BYTES, depth) for depth in depths]
+                rates = [drive.reads_when_rested(_SMALL_BYTES, depth) for depth in depths]
             else:
                 span, seconds = 8 * 10**9, shallow.elapsed_s
                 span = min(span, drive.capacity_bytes)

@@ -155,7 +155,7 @@ def from_memory_s(random_s: float, sequential_s: float, paused: OperationRecordi
     return middle if middle < _PAUSED_MAX * random_s and high < _ALIKE_MAX * low else sequential_s
 
 
-def _from_memory(view: View, read_s: float) -> tuple[bool | None, list[str]]:
+def from_memory(view: View, read_s: float) -> tuple[bool | None, list[str]]:
     """Whether small reads of flash with this median time can have come from memory, and the reads
     that show it; ``None`` where none were quicker.
 
@@ -199,10 +199,10 @@ def reads_ahead(view: View) -> Answer | None:
         if paused and in_time and share_below(paused, alone.limit_s) > _HITS:
             return after_a_pause("after_a_pause", paused, alone.memory_s)
         return yes_or_no(False, say("alike"), **about).checked(alike, None)
-    in_memory, shown_by = view.once(_from_memory, alone.sequential.latency_percentile_s(50) or 0.0)
+    in_memory, shown_by = view.once(from_memory, alone.sequential.latency_percentile_s(50) or 0.0)
     if in_memory is False:
         paused_s = paused and paused.latency_percentile_s(50)
-        if paused and paused_s and view.once(_from_memory, paused_s)[0]:
+        if paused and paused_s and view.once(from_memory, paused_s)[0]:
             # Few dies read ahead no faster than the host takes it, but go on in a pause.
             return after_a_pause("as_fast_as_flash", paused, paused_s)
         # What is faster is the flash itself.
@@ -407,7 +407,7 @@ def cache(view: View) -> Answer | None:
     last, missed = kept(again, alone.uncached_s)
     one = durability.JUST_READ(view)
     one_s = float(np.median([m.latency_percentile_s(50) or 0.0 for m in one])) if one else 0.0
-    in_memory, shown_by = view.once(_from_memory, one_s) if one else (None, [])
+    in_memory, shown_by = view.once(from_memory, one_s) if one else (None, [])
     if last is not None and in_memory is False:
         evidence = [*ids(AGAIN(view)), *ids(one), *shown_by]
         said, bounds = say("less_flash", last=last, one=one_s), (0.0, float(min(again)))

@@ -40,6 +40,10 @@ _UNITS_MAX = 256.0
 _ALONE = 1.5
 """Below this gain of the deepest queue, the host's own part of a command explains the gain."""
 
+_PATH_FREE = 0.5
+"""What all reads pass is not what limits them if it is busy for up to this share of the time: the
+queue in front of a station that is busy for half of it holds less than one read."""
+
 _MISFIT_MAX = 0.02
 """Above this root mean square of the relative misfit, the drive is no such network."""
 
@@ -102,7 +106,20 @@ def _both(view: View) -> tuple[Answer, Answer | None]:
         place = max(place or 0.0, 1 / one_s)
         if units is not None:
             conflicting = Conflicting(units, 1 / one_s, one[1])
-    return told(by_depth, view.value("command_queue_depth"), conflicting, evidence, place)
+    queue_depth = view.value("command_queue_depth")
+    return told(by_depth, queue_depth, conflicting, evidence, place, view.once(_path_s))
+
+
+def _path_s(view: View) -> float:
+    """The time that a small read's data takes to the host at most, from single reads of two sizes;
+    zero where they were not measured."""
+    typical = view.once(conflicting_reads.alone)
+    single = [m for m in command_queue.RANDOM(view) if m.queue_depth == 1]
+    if len(typical) < 2 or not single:
+        return 0.0
+    small, large = min(typical), max(typical)
+    per_byte_s = (typical[large][0] - typical[small][0]) / (large - small)
+    return max(0.0, per_byte_s) * (single[0].block_bytes or 0)
 
 
 def _quicker_s(view: View) -> float | None:
@@ -130,6 +147,7 @@ def told(
     conflicting: Conflicting | None,
     evidence: Sequence[str],
     one_place_iops: float | None = None,
+    path_s: float = 0.0,
 ) -> tuple[Answer, Answer | None]:
     """The units, and a disagreement between the two ways to count them.
 
@@ -140,6 +158,7 @@ def told(
         evidence: the recordings of the random reads.
         one_place_iops: the reads per second of the fastest place, many at a time: no unit serves
             more.
+        path_s: the time that a read takes at most of a path that all reads share.
     """
     depths = np.array(list(by_depth), dtype=np.float64)
     rates = np.array(list(by_depth.values()), dtype=np.float64)
@@ -149,6 +168,13 @@ def told(
     both = evidence if conflicting is None else [*conflicting.recordings, *evidence]
     if gain < _ALONE:
         detail["goodness"] = {"gain": gain}
+        if path_s * most > _PATH_FREE:
+            # Behind a path that is busy, many units gain no more than one.
+            why = say("parallel_units.path", path=path_s, each=1 / most)
+            if conflicting is None:
+                return unknown(why, detail=detail, evidence=evidence), None
+            said = say("conflicts_alone" if gain <= conflicting.dies else "conflicts_alone_more", why=why)
+            return known(conflicting.dies, said, detail=detail, evidence=both), None
         found = known(1.0, say("one"), detail=detail, evidence=evidence)
         return found.checked(Assumption.UNITS_ALIKE, None), None
     if conflicting is not None and not conflicting.allow(most):

@@ -14,11 +14,13 @@ packets of 256 bytes and 24 bytes of overhead, 84.2 % with 128 bytes, and 95.5 %
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.caches import durability
+from fourcorners.analysis.internals.caches.read_cache import from_memory
 from fourcorners.analysis.internals.flash import conflicting_reads, trim_granularity
 from fourcorners.analysis.internals.flash.conflicting_reads import points, shown_levels, typical_s
 from fourcorners.analysis.internals.thresholds import APART, UNSURE
@@ -184,22 +186,44 @@ def _carried(view: View) -> _Carried | Answer:
     shown = [m for m in points if m.point[PointAxis.OF] == of]
     # Other load may hold up the small reads more than the large ones.
     rate = max(slopes[of], *(m.bytes_per_second for m in shown))
-    error = max(_spread(slopes, slopes[of]), _chance(shown), rate / slopes[of] - 1, _ERROR_MIN)
+    error = max(
+        _spread(slopes, slopes[of]),
+        _chance(shown),
+        rate / slopes[of] - 1,
+        _pauses(shown, slopes[of]),
+        _ERROR_MIN,
+    )
     if error > UNSURE:
         said = say("link_ceiling.unsure", rate=rate, error=error)
         return unknown(said, detail=detail, evidence=ids(shown))
     return _Carried(rate, error, detail | {"not_flash": why})
 
 
-def _slope(points: Sequence[Measured]) -> float | None:
-    """The rate of further bytes, in bytes per second, from the smallest to the largest read."""
+def _slope(
+    points: Sequence[Measured], left: Callable[[Measured], float] = lambda m: 1.0
+) -> float | None:
+    """The rate of further bytes, in bytes per second, from the smallest to the largest read, if of
+    the mean time from one read to the next a share is ``left``."""
     ordered = sorted(points, key=lambda m: m.block_bytes or 0)
     if len(ordered) < 2:
         return None
     small, large = ordered[0], ordered[-1]
-    added_s = 1 / large.iops - 1 / small.iops
+    added_s = left(large) / large.iops - left(small) / small.iops
     added_bytes = (large.block_bytes or 0) - (small.block_bytes or 0)
     return added_bytes / added_s if added_s > 0 and added_bytes > 0 else None
+
+
+def _pauses(points: Sequence[Measured], slope: float) -> float:
+    """By how much the slope is off, as a share, if a pause of the drive fell into the reads of one
+    size only. Each read waits for as many others as are outstanding; a pause makes the mean longer,
+    and not the median, as it holds up only those that are outstanding then."""
+
+    def usual(m: Measured) -> float:
+        return (m.latency_percentile_s(50) or 0.0) / (m.latency_mean_s or math.inf)
+
+    most = max(map(usual, points))
+    without = _slope(points, lambda m: usual(m) / most) if most > 0 else None
+    return 0.0 if without is None else abs(without / slope - 1)
 
 
 def _chance(points: Sequence[Measured]) -> float:
@@ -226,7 +250,8 @@ def _limited(view: View, slopes: Mapping[str, float]) -> tuple[str, str] | None:
     # Reads of one place gain from more dies as they become larger, unless they come from memory.
     repeated = [m.bytes_per_second for m in LARGE(view) if m.point[PointAxis.OF] == "cached"]
     # Nor is the rate of one track, which no switches slow down, that of a memory.
-    kept = "cached" in slopes and max(repeated) > _FASTER * slopes.get("written", math.inf)
+    quicker = "cached" in slopes and max(repeated) > _FASTER * slopes.get("written", math.inf)
+    kept = quicker and _again_from_memory(view)
     read = {of: rate for of, rate in slopes.items() if of != "cached" or kept}
     if not read:
         return None
@@ -242,6 +267,14 @@ def _limited(view: View, slopes: Mapping[str, float]) -> tuple[str, str] | None:
     if capable is not None and capable > _FASTER * read[most]:
         return most, "flash_is_faster"
     return None
+
+
+def _again_from_memory(view: View) -> bool:
+    """Whether what is read again and again may come out of a memory. On flash it may be quick only
+    because its part of the map is at hand: then small reads of one place still take longer than
+    the quickest kind of small read."""
+    seconds = [s for m in durability.JUST_READ(view) if (s := m.latency_percentile_s(50))]
+    return not seconds or from_memory(view, min(seconds))[0] is not False
 
 
 def _erased_is_quicker(view: View) -> bool:
