@@ -318,7 +318,9 @@ def test_units_behind_a_busy_path_are_told_by_conflicts_only() -> None:
     assert finding.said.code == "parallel_units.path"
     finding, _ = parallel_units.told(curve, None, _conflicting(8), ["queue"], path_s=path_s)
     assert (finding.value, finding.interval) == (8, None)
-    finding, _ = parallel_units.told(_network(1, 70, 10, 20), None, None, (), path_s=10e-6)
+    finding, _ = parallel_units.told(curve, None, None, ["queue"], 1e6 / 127)
+    assert finding.said.code == "parallel_units.more_than_one"
+    finding, _ = parallel_units.told(_network(1, 70, 10, 20), None, None, (), 1e6 / 70, 10e-6)
     assert finding.value == 1
 
 

@@ -408,7 +408,9 @@ def _recovery(view: View) -> _Recovered | None:
     curve = completion_curve(view.run, rested[-1])
     bends = find_bends(curve, buffer.round_bytes if buffer else 0.0)
     again = next((bend for bend in bends if bend.is_one), bends[0])
-    now = cache_bytes(again, curve, buffer) if again.is_one else (0.0, 0.0, 0.0)
+    # What a part of the burst gains after a stop is no cache that is empty again.
+    sooner = curve.rate(0.0, again.count_bytes) >= SLOWER_MIN * again.slow_rate
+    now = cache_bytes(again, curve, buffer) if again.is_one and sooner else (0.0, 0.0, 0.0)
     # The uncertainty of the buffer is the same in both bursts.
     share, low, high = (max(now, 0.0) / once for now, once in zip(now, found.sizes, strict=True))
     rounds = _ROUND_MARGIN * buffer.round_bytes / found.sizes[0] if buffer else 0.0

@@ -434,7 +434,7 @@ def cycle(view: View) -> Cycle | None:
     found = view.once(rare_cycle)
     if found is None or found.events < EVENTS_MIN:
         return None
-    return None if several_in_a_period(view) else found
+    return None if several_in_a_period(view) or missed_in_a_pattern(view) else found
 
 
 def several_in_a_period(view: View) -> bool:
@@ -443,6 +443,32 @@ def several_in_a_period(view: View) -> bool:
     if found is None or reads is None:
         return False
     return waits_apart(reads, found) > _APART_MAX
+
+
+def missed_in_a_pattern(view: View) -> bool:
+    """Whether the periods without a wait are no chance. Where all dies erase together, reads at
+    random places meet each erasure or miss it by chance, so that the numbers of periods from one
+    wait to the next are geometrically distributed. Other distances that happen to be multiples of a
+    period, such as of a drive that accepts writes in rounds of their own, are not."""
+    found, reads = view.once(rare_cycle), view.once(waits)
+    if found is None or reads is None:
+        return False
+    at_bytes = reads.at_bytes[reads.seconds > found.level_s]
+    turns = at_bytes / found.unit_bytes
+    if float(np.abs(np.exp(2j * np.pi * turns).mean())) ** 2 < _FOUND_MIN:
+        return False  # Dies erase one after the other: a place has few waits.
+    gaps = np.diff(_met(at_bytes, found.unit_bytes))
+    return len(gaps) > 0 and chance_of_gaps(gaps) < FALSE_ALARM
+
+
+def chance_of_gaps(gaps: npt.NDArray[np.int64]) -> float:
+    """The chance of gaps of one, of two and of more that differ as much or more from a geometric
+    distribution, by a likelihood-ratio test (Wilks)."""
+    met = len(gaps) / float(gaps.sum())
+    expected = len(gaps) * np.array([met, met * (1 - met), (1 - met) ** 2])
+    seen = np.array([np.sum(gaps == 1), np.sum(gaps == 2), np.sum(gaps > 2)])
+    gain = float(np.sum(scipy.special.xlogy(seen, seen / np.maximum(expected, 1e-9))))
+    return float(scipy.stats.chi2.sf(2 * gain, 1))
 
 
 def waits_apart(reads: Waits, found: Cycle) -> float:
@@ -471,6 +497,8 @@ def superblock(view: View) -> Answer:
     spacing = view.answer("collection_stall_spacing")
     if view.once(several_in_a_period):
         return unknown(say("several"), evidence=ids(beside))
+    if view.once(missed_in_a_pattern):
+        return unknown(say("pattern"), evidence=ids(beside))
     if found is None and spacing is not None and spacing.value and spacing.interval:
         by_stalls = known(
             spacing.value,

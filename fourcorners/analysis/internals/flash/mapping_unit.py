@@ -27,6 +27,7 @@ import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.flash.placement import Static, is_even, static
+from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.analysis.internals.view import PointAxis, View, by, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.recording.arrays import Floats
@@ -62,6 +63,10 @@ _RISE_MISFIT_MAX = 3.0
 """Each boundary up to the unit speaks for it: chance has one of 370 further from the model than so
 many standard deviations. What moves one of these few points, such as another cache state, may move
 the one that decides."""
+
+_RISE_CHANCE_MIN = FALSE_ALARM
+"""All boundaries up to the unit together are to be as near to the model as chance has them in all
+but so many cases: that each of them is within the limit above does not show that they all are."""
 
 _UNITS_SEEN = 16
 """Only boundaries up to so many units judge a unit."""
@@ -202,6 +207,8 @@ class _Fit:
     """The mean soft-L1 cost of the factors, in standard deviations."""
     rise_misfit: float = 0.0
     """The largest residual up to the unit, in standard deviations."""
+    rise_chance: float = 1.0
+    """The chance that the residuals up to the unit are as large together."""
 
     def factor(self, boundary_bytes: Floats) -> Floats:
         """How many times as long a write across boundaries takes, with shape (boundaries,)."""
@@ -225,7 +232,8 @@ def _best(view: View) -> tuple[_Fit | None, bool]:
         return fits[0], False
     if fits[0].cost <= _COST_MAX:
         clear_rise = fits[0].excess >= _CLEAR_EXCESS or _alone(fits)
-        return fits[0], clear_rise and fits[0].rise_misfit <= _RISE_MISFIT_MAX
+        fits_all = fits[0].rise_chance >= _RISE_CHANCE_MIN
+        return fits[0], clear_rise and fits_all and fits[0].rise_misfit <= _RISE_MISFIT_MAX
     clear = _fits(pairs, _FEW_DIES)
     if clear and clear[0].cost <= _CLEAR_COST and clear[0].excess >= _CLEAR_EXCESS:
         return clear[0], _alone(clear)
@@ -280,6 +288,7 @@ def _fit_unit(pairs: _Pairs, unit: float, few_dies: float) -> _Fit | None:
     )
     kappa, rho = (float(value) for value in solved.x)
     cost = 2 * float(np.mean(np.sqrt(1 + residuals(solved.x) ** 2) - 1))
-    rise_misfit = float(np.abs(residuals(solved.x)[boundary <= unit]).max())
-    fit = _Fit(float(unit), kappa, rho, cost, rise_misfit)
+    rise = residuals(solved.x)[boundary <= unit]
+    chance = float(scipy.stats.chi2.sf(np.sum(rise**2), len(rise)))
+    fit = _Fit(float(unit), kappa, rho, cost, float(np.abs(rise).max()), chance)
     return fit if fit.excess >= _EXCESS_MIN else None

@@ -40,6 +40,10 @@ _UNITS_MAX = 256.0
 _ALONE = 1.5
 """Below this gain of the deepest queue, the host's own part of a command explains the gain."""
 
+_MORE_THAN_ONE = 1.03
+"""A drive that serves random reads so many times as fast as any single place has more than one
+unit: reads of a place take its unit as long as any others. Ten times the scatter of a rate."""
+
 _PATH_FREE = 0.5
 """What all reads pass is not what limits them if it is busy for up to this share of the time: the
 queue in front of a station that is busy for half of it holds less than one read."""
@@ -166,15 +170,22 @@ def told(
     gain = float(most / rates[0])
     detail: dict[str, Any] = {"queue_depth": depths, "iops": rates, "gain": gain}
     both = evidence if conflicting is None else [*conflicting.recordings, *evidence]
+    # No model is needed for the least number of units: what each serves at most, by a count.
+    least = 0.0 if one_place_iops is None else most / one_place_iops
     if gain < _ALONE:
         detail["goodness"] = {"gain": gain}
-        if path_s * most > _PATH_FREE:
-            # Behind a path that is busy, many units gain no more than one.
+        why = None
+        if least > _MORE_THAN_ONE:
+            why = say("parallel_units.more_than_one", times=least)
+        elif path_s * most > _PATH_FREE:
             why = say("parallel_units.path", path=path_s, each=1 / most)
-            if conflicting is None:
-                return unknown(why, detail=detail, evidence=evidence), None
-            said = say("conflicts_alone" if gain <= conflicting.dies else "conflicts_alone_more", why=why)
+        # Behind a path that is busy, many units gain no more than one.
+        if why is not None and conflicting is not None:
+            code = "conflicts_alone" if gain <= conflicting.dies else "conflicts_alone_more"
+            said = say(code, why=why)
             return known(conflicting.dies, said, detail=detail, evidence=both), None
+        if why is not None:
+            return unknown(why, detail=detail, evidence=evidence), None
         found = known(1.0, say("one"), detail=detail, evidence=evidence)
         return found.checked(Assumption.UNITS_ALIKE, None), None
     if conflicting is not None and not conflicting.allow(most):
@@ -204,8 +215,6 @@ def told(
         return known(conflicting.dies, said, detail=detail, evidence=both), None
     if why is not None:
         return unknown(why, detail=detail, evidence=evidence), None
-    # No model is needed for the least number of units: what each serves at most, by a count.
-    least = 0.0 if one_place_iops is None else most / one_place_iops
     low, high = fit.interval
     low = max(1.0, low * (1 - _MODEL_SHARE) - _MODEL_UNITS, least)
     high = max(high, least) * (1 + _MODEL_SHARE) + _MODEL_UNITS

@@ -188,10 +188,8 @@ def _carried(view: View) -> _Carried | Answer:
     rate = max(slopes[of], *(m.bytes_per_second for m in shown))
     error = max(
         _spread(slopes, slopes[of]),
-        _chance(shown),
         rate / slopes[of] - 1,
-        _pauses(shown, slopes[of]),
-        _ERROR_MIN,
+        _pauses(shown, slopes[of]) + max(_chance(shown), _ERROR_MIN),
     )
     if error > UNSURE:
         said = say("link_ceiling.unsure", rate=rate, error=error)
