@@ -62,9 +62,10 @@ class Estimate:
             )
         return Estimate(self.log - other.log, math.sqrt(variance), freedom)
 
-    def interval(self) -> tuple[float, float]:
-        """Bounds of the quantity, meant to cover it with 90 % probability."""
-        half = two_sided_t(self.degrees_of_freedom) * self.error
+    def interval(self, highest_of: int = 1) -> tuple[float, float]:
+        """Bounds of the quantity, meant to cover it with 90 % probability; also if it was chosen as
+        the highest of several, which is high by luck."""
+        half = two_sided_t(self.degrees_of_freedom, highest_of) * self.error
         return math.exp(self.log - half), math.exp(self.log + half)
 
     def chance_of_zero(self) -> float:
@@ -163,7 +164,8 @@ def _scatter(point: Measured) -> _Scatter | None:
     ios = int(count.sum())
     # As independent I/Os: of a closed loop, rate times mean latency is constant.
     relative_deviation = math.sqrt(float(np.average((middle - mean) ** 2, weights=count))) / mean
-    independent = relative_deviation / math.sqrt(ios)
+    # Of few I/Os the deviation about their own mean is the smaller for it.
+    independent = relative_deviation / math.sqrt(max(ios - 1, 1))
     series = np.asarray(point.second_ios, np.float64)
     seconds: npt.NDArray[np.float64] = full_seconds(series, point.elapsed_s)
     spread, degrees_of_freedom = of_series(seconds), float(max(ios - 1, 1))

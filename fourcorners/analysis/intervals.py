@@ -20,9 +20,11 @@ BATCH_SECONDS_MIN = 2
 
 
 @cache
-def two_sided_t(degrees_of_freedom: float) -> float:
-    """Student's t for :data:`COVERAGE`."""
-    return float(scipy.stats.t.ppf(0.5 + COVERAGE / 2, degrees_of_freedom))
+def two_sided_t(degrees_of_freedom: float, parts: int = 1) -> float:
+    """Student's t for :data:`COVERAGE`, or where what is outside of it is in so many equal parts,
+    one for each of several estimates of which one was chosen (Bonferroni)."""
+    outside = (1 - COVERAGE) / parts
+    return float(scipy.stats.t.ppf(1 - outside / 2, degrees_of_freedom))
 
 
 def chance_log_ratio(ios: int, other_ios: int) -> float:

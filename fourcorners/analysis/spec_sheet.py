@@ -260,7 +260,14 @@ def _said(row: Row) -> Said:
 
 
 def _row(
-    run: RunData, quantity: str, one: Measured, column: Quantity, unit: str, conditions: str = ""
+    run: RunData,
+    quantity: str,
+    one: Measured,
+    column: Quantity,
+    unit: str,
+    conditions: str = "",
+    *,
+    highest_of: int = 1,
 ) -> Row | None:
     value = column.of(one)
     if value is None:
@@ -271,7 +278,7 @@ def _row(
         title=TITLES[quantity],
         value=value,
         unit=unit,
-        interval=None if estimate is None else estimate.interval(),
+        interval=None if estimate is None else estimate.interval(highest_of),
         conditions=conditions or _conditions(one),
         evidence=(one.recording,),
     )
@@ -304,11 +311,12 @@ def _rates(run: RunData, turns: bool) -> list[Row]:
         hard = [one for one in big if one.point.get("content") == INCOMPRESSIBLE]
         if big:
             best = max(big, key=lambda one: one.bytes_per_second)
-            rows.append(_row(run, f"sequential_{operation}", best, THROUGHPUT, "B/s"))
+            key = f"sequential_{operation}"
+            rows.append(_row(run, key, best, THROUGHPUT, "B/s", highest_of=len(big)))
             if operation == "write" and hard and best not in hard:
                 honest = max(hard, key=lambda one: one.bytes_per_second)
                 key = "sequential_write_incompressible"
-                rows.append(_row(run, key, honest, THROUGHPUT, "B/s"))
+                rows.append(_row(run, key, honest, THROUGHPUT, "B/s", highest_of=len(hard)))
         if small:
             found = highest(small)
             row = _row(run, f"random_{operation}", found.point, IOPS, "IOPS")
