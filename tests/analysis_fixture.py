@@ -123,7 +123,9 @@ class FakeRun:
     ) -> None:
         """The queue-depth test of one operation; ``again`` is the first depth's rate at the end."""
         first = min(iops)
-        points = [(f"{operation}/{depth}", depth, rate, {}) for depth, rate in iops.items()]
+        points: list[tuple[str, int, float, dict[str, Any]]] = [
+            (f"{operation}/{depth}", depth, rate, {}) for depth, rate in iops.items()
+        ]
         if again is not None:
             points.append((f"{operation}-again/{first}", first, again, {"again": True}))
         for name, depth, rate, more in points:

@@ -172,14 +172,15 @@ def test_a_pause_in_the_reads_of_one_size_is_in_the_interval() -> None:
     for size in (131_072, 1_048_576):
         usual_s, count = 1e-6 + size / rate, 1500
         pause_s = 0.03 * usual_s * count if size == 131_072 else 0.0
-        id, about = f"probe-depth/link/erased/{size}", {"of": "erased", "block_bytes": size}
+        id = f"probe-depth/link/erased/{size}"
         run.add(
             id,
             "read",
             iops=1 / (usual_s + pause_s / count),
             latency_mean_s=depth * (usual_s + pause_s / count),
             queue_depth=depth,
-            **about,
+            of="erased",
+            block_bytes=size,
         )
         usual_ns = round(depth * usual_s * 1e9)
         held_up = np.array([usual_ns, usual_ns + round(pause_s * 1e9) + 1])
