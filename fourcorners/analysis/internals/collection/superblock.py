@@ -19,6 +19,12 @@ import scipy
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.collection.parts import TEST
+from fourcorners.analysis.internals.collection.periods_met import (
+    MULTIPLES_MAX,
+    chance_of_gaps,
+    gain_of_parts,
+    numbers_met,
+)
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
@@ -105,13 +111,6 @@ _APART_MAX = 1 / 3
 """Up to this share of the erasures that a place waits for, it may wait, not wait and wait again.
 Planes of a die that erase by themselves make up to 26 % of them such on drives of known design, and
 map pages that are written back, many blocks of them on one die, 53 % and more."""
-
-_MULTIPLES_MAX = 12
-"""Up to so many periods of the waits may be one of a block: three of a place, by quarters."""
-
-_SKIPPED_MAX = 0.1
-"""Slots that are skipped have up to this share of the waits that they would have by chance: reads
-may wait there for something else."""
 
 
 @dataclass(frozen=True)
@@ -200,51 +199,20 @@ def _whole(reads: Waits, found: Cycle) -> Cycle:
     """
     waits = reads.chosen(reads.seconds > found.level_s)
     written = float(reads.at_bytes[-1])
-    met = [_met(at_bytes, found.unit_bytes) for at_bytes in _by_place(waits)]
+    of_places = [numbers_met(at_bytes, found.unit_bytes) for at_bytes in _by_place(waits)]
     best, most = 1, 0.0
-    for times in range(2, _MULTIPLES_MAX + 1):
+    for times in range(2, MULTIPLES_MAX + 1):
         if written / (times * found.unit_bytes) < EVENTS_MIN:
             break
-        gain = _gain(met, times)
-        if gain > most:
-            best, most = times, gain
+        gained = gain_of_parts(of_places, times)
+        if gained > most:
+            best, most = times, gained
     return replace(
         found,
         unit_bytes=best * found.unit_bytes,
         margin_bytes=best * found.margin_bytes,
         events=found.events / best,
     )
-
-
-def _met(at_bytes: Floats, unit_bytes: float) -> npt.NDArray[np.int64]:
-    """The numbers of the periods in which a place waited. Several waits may be for one erasure."""
-    turns = at_bytes / unit_bytes
-    phase = float(np.angle(np.exp(2j * np.pi * turns).mean())) / (2 * np.pi)
-    return np.unique(np.round(turns - phase).astype(np.int64))
-
-
-def _gain(met: list[npt.NDArray[np.int64]], times: int) -> float:
-    """What the log-likelihood gains if each place uses the parts of so many periods as it does, and
-    not alike, less the Bayesian criterion's price of that; zero where fewer than half of the places
-    skip a part, or where a divisor of the number explains the parts as well."""
-    told = [numbers for numbers in met if len(numbers) >= 2 * times]
-    counts = [np.bincount(numbers % times, minlength=times) for numbers in told]
-    skip = sum(bool((c <= _SKIPPED_MAX * c.mean()).any()) for c in counts)
-    if not told or 2 * skip < len(told):
-        return 0.0
-    for divisor in (n for n in range(1, times) if times % n == 0):
-        folded = [np.resize(c.reshape(-1, divisor).mean(axis=0), times) for c in counts]
-        gain = sum(
-            float(np.sum(scipy.special.xlogy(c, c / np.maximum(f, 1e-9))))
-            for c, f in zip(counts, folded, strict=True)
-        )
-        # Twice the gain is chi-squared where the parts of the divisor are all there is (Wilks).
-        freedom = len(told) * (times - divisor)
-        if scipy.stats.chi2.logsf(2 * gain, freedom) >= math.log(FALSE_ALARM / _MULTIPLES_MAX):
-            return 0.0
-        if divisor == 1:
-            alike = gain - freedom / 2 * math.log(sum(map(len, told)))
-    return alike
 
 
 def _above(reads: Waits, level_s: float, after_bytes: float) -> list[Cycle]:
@@ -457,18 +425,8 @@ def missed_in_a_pattern(view: View) -> bool:
     turns = at_bytes / found.unit_bytes
     if float(np.abs(np.exp(2j * np.pi * turns).mean())) ** 2 < _FOUND_MIN:
         return False  # Dies erase one after the other: a place has few waits.
-    gaps = np.diff(_met(at_bytes, found.unit_bytes))
+    gaps = np.diff(numbers_met(at_bytes, found.unit_bytes))
     return len(gaps) > 0 and chance_of_gaps(gaps) < FALSE_ALARM
-
-
-def chance_of_gaps(gaps: npt.NDArray[np.int64]) -> float:
-    """The chance of gaps of one, of two and of more that differ as much or more from a geometric
-    distribution, by a likelihood-ratio test (Wilks)."""
-    met = len(gaps) / float(gaps.sum())
-    expected = len(gaps) * np.array([met, met * (1 - met), (1 - met) ** 2])
-    seen = np.array([np.sum(gaps == 1), np.sum(gaps == 2), np.sum(gaps > 2)])
-    gain = float(np.sum(scipy.special.xlogy(seen, seen / np.maximum(expected, 1e-9))))
-    return float(scipy.stats.chi2.sf(2 * gain, 1))
 
 
 def waits_apart(reads: Waits, found: Cycle) -> float:

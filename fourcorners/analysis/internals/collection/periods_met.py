@@ -1,0 +1,64 @@
+"""The numbers of the periods of the erasures in which places waited, and what they show.
+
+Reads at random places meet an erasure of their die or miss it by chance. Other patterns of the
+periods that were met speak against the period.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from fourcorners.analysis.internals.thresholds import FALSE_ALARM
+from fourcorners.recording.arrays import Floats
+
+MULTIPLES_MAX = 12
+"""Up to so many periods of the waits may be one of a block: three of a place, by quarters."""
+
+_SKIPPED_MAX = 0.1
+"""Slots that are skipped have up to this share of the waits that they would have by chance: reads
+may wait there for something else."""
+
+
+def numbers_met(at_bytes: Floats, unit_bytes: float) -> npt.NDArray[np.int64]:
+    """The numbers of the periods in which a place waited. Several waits may be for one erasure."""
+    turns = at_bytes / unit_bytes
+    phase = float(np.angle(np.exp(2j * np.pi * turns).mean())) / (2 * np.pi)
+    return np.unique(np.round(turns - phase).astype(np.int64))
+
+
+def gain_of_parts(of_places: list[npt.NDArray[np.int64]], times: int) -> float:
+    """What the log-likelihood gains if each place uses the parts of so many periods as it does, and
+    not alike, less the Bayesian criterion's price of that; zero where fewer than half of the places
+    skip a part, or where a divisor of the number explains the parts as well."""
+    told = [numbers for numbers in of_places if len(numbers) >= 2 * times]
+    counts = [np.bincount(numbers % times, minlength=times) for numbers in told]
+    skip = sum(bool((c <= _SKIPPED_MAX * c.mean()).any()) for c in counts)
+    if not told or 2 * skip < len(told):
+        return 0.0
+    for divisor in (n for n in range(1, times) if times % n == 0):
+        folded = [np.resize(c.reshape(-1, divisor).mean(axis=0), times) for c in counts]
+        gain = sum(
+            float(np.sum(scipy.special.xlogy(c, c / np.maximum(f, 1e-9))))
+            for c, f in zip(counts, folded, strict=True)
+        )
+        # Twice the gain is chi-squared where the parts of the divisor are all there is (Wilks).
+        freedom = len(told) * (times - divisor)
+        if scipy.stats.chi2.logsf(2 * gain, freedom) >= math.log(FALSE_ALARM / MULTIPLES_MAX):
+            return 0.0
+        if divisor == 1:
+            alike = gain - freedom / 2 * math.log(sum(map(len, told)))
+    return alike
+
+
+def chance_of_gaps(gaps: npt.NDArray[np.int64]) -> float:
+    """The chance of gaps of one, of two and of more that differ as much or more from a geometric
+    distribution, by a likelihood-ratio test (Wilks)."""
+    met = len(gaps) / float(gaps.sum())
+    expected = len(gaps) * np.array([met, met * (1 - met), (1 - met) ** 2])
+    seen = np.array([np.sum(gaps == 1), np.sum(gaps == 2), np.sum(gaps > 2)])
+    gain = float(np.sum(scipy.special.xlogy(seen, seen / np.maximum(expected, 1e-9))))
+    return float(scipy.stats.chi2.sf(2 * gain, 1))
