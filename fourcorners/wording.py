@@ -101,6 +101,16 @@ def chosen_time(seconds: float) -> str:
     return f"{figure.rstrip('0').rstrip('.') if '.' in figure else figure} {unit}"
 
 
+def arrivals(kind: str) -> str:
+    """How requests of an open loop arrive, by the name that parameters have for it.
+
+    >>> arrivals("poisson"), arrivals("bursts"), arrivals("fixed")
+    ('Poisson arrivals', 'arrivals in bursts', 'fixed arrivals')
+    """
+    known = {"poisson": "Poisson arrivals", "bursts": "arrivals in bursts"}
+    return known.get(kind, f"{kind} arrivals")
+
+
 def clock(seconds: float) -> str:
     """How long something takes, as a clock shows it.
 

@@ -164,7 +164,7 @@ DOUBT = say("any.most_disturbed", disturbed=3, watched=4)
         (
             say(
                 "sustained_rate.sustains",
-                arrival="Poisson",
+                arrivals="Poisson arrivals",
                 offered=5000.0,
                 latency_s=8e-3,
                 limit=say("sustained_rate.limit", percent=99.9, limit_s=0.01),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fourcorners import wording
 from fourcorners.analysis.source import Measured, RunData, measured
 from fourcorners.finding import Finding, worded
 from fourcorners.sentences import Said, say
@@ -59,7 +60,7 @@ def _finding(arrival: str, points: Sequence[Measured]) -> Finding:
     loads = sorted(_loads(points).values(), key=lambda load: load.offered_iops)
     best, failed = bracket(loads, limit_s)
     limit = say("sustained_rate.limit", percent=percent, limit_s=limit_s)
-    words = {"arrival": arrival, "limit": limit}
+    words = {"arrivals": wording.arrivals(arrival), "limit": limit}
     if best is None:
         lowest = {"offered": loads[0].offered_iops, "latency_s": loads[0].latency_s}
         said = say("sustained_rate.none", **words, **lowest)
@@ -73,7 +74,7 @@ def _finding(arrival: str, points: Sequence[Measured]) -> Finding:
         )
     return worded(
         f"sustained_rate_{arrival}",
-        f"Sustained rate, {arrival} arrivals",
+        f"Sustained rate, {wording.arrivals(arrival)}",
         "not identifiable" if best is None or failed is None else "measured",
         said,
         value=None if best is None else best.offered_iops,

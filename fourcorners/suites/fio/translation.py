@@ -10,6 +10,7 @@ from fourcorners.suites.fio.job import FioJob, text_of
 from fourcorners.suites.fio.job_file import sections_of
 from fourcorners.suites.fio.quantities import switch
 from fourcorners.suites.fio.told import Extent
+from fourcorners.wording import chosen_size
 from fourcorners.workload import WORKERS_MAX
 
 SUFFIX = ".fio"
@@ -94,7 +95,7 @@ class _Areas:
             start += -(-end // _GRID_BYTES) * _GRID_BYTES
         self.total_bytes = start
         files = f"{len(ends)} files one after the other" if len(ends) > 1 else "one file"
-        self.told = f"{files}, {start} bytes from the start of the target"
+        self.told = f"{files}, {chosen_size(start)} from the start of the target"
 
     @staticmethod
     def _key(job: FioJob, clone: int) -> Any:

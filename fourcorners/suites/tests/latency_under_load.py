@@ -23,7 +23,7 @@ from fourcorners.suites.parameters import (
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement
-from fourcorners.wording import chosen_size
+from fourcorners.wording import arrivals, chosen_size
 from fourcorners.workload import Stream
 
 # More I/Os outstanding than any drive serves at once, so that they wait in the drive.
@@ -96,7 +96,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         rate = max(round(iops), 1)
         return timed(
             f"{kind}/{rate}",
-            f"{rate} IOPS, {kind} arrivals",
+            f"{rate:,} IOPS due, {arrivals(kind)}",
             stream(_ARRIVALS[kind](float(rate)), OPEN_DEPTH),
             parameters.time_s,
             seed=seed,
