@@ -94,6 +94,16 @@ def test_what_a_probe_reads_over_and_over_is_no_figure_of_the_drive() -> None:
     assert rows["read_access"]["value"] == pytest.approx(1 / 78)
 
 
+@pytest.mark.parametrize(("offered", "told"), [(800.0, False), (900.0, True)])
+def test_a_rate_that_was_asked_for_is_no_figure_of_the_drive(offered: float, told: bool) -> None:
+    run = FakeRun(capacity_bytes=10**9)
+    at: dict[str, Any] = {"pattern": "sequential", "block_bytes": 131_072}
+    run.add("scan/read", "read", iops=800.0, **at)
+    run.rows[-1]["offered_iops"] = offered
+    rows = {row["quantity"]: row for row in rows_of(find(run))}
+    assert ("sequential_read" in rows) == told
+
+
 def test_one_request_at_a_time_is_held_against_no_claim_of_many() -> None:
     run = FakeRun(capacity_bytes=10**9)
     run.add(

@@ -10,14 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fourcorners import wording
-from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.analysis.source import KEEPS_UP, Measured, RunData, measured
 from fourcorners.finding import Finding, worded
 from fourcorners.sentences import Said, say
-
-KEEPS_UP = 0.98
-"""Share of the offered rate that is completed, from which a drive keeps up: below it a
-queue grows, however short the run was for the latency to show it."""
-
 
 @dataclass(frozen=True)
 class Load:

@@ -13,6 +13,10 @@ from fourcorners.recording import OperationRecording, Recording
 
 Array = npt.NDArray[Any]
 
+KEEPS_UP = 0.98
+"""Share of the offered rate that is completed, from which a drive keeps up: below it a
+queue grows, however short the run was for the latency to show it."""
+
 
 class RunData(Protocol):
     """The part of ``fourcorners.store.Run`` that analyses use."""
@@ -71,8 +75,11 @@ class Measured(OperationRecording):
     @property
     def is_apart(self) -> bool:
         """Whether other jobs ran at the same time, it was held back, or had flushes or FUA writes
-        in between: then its rate and latency are not those of the drive alone."""
-        return bool(self.point.get("apart"))
+        in between: then its rate and latency are not those of the drive alone. A drive that keeps
+        up with a given rate is held back by it."""
+        offered = self.of.offered
+        kept_up = offered is not None and self.of.iops >= KEEPS_UP * offered.iops
+        return bool(self.point.get("apart")) or kept_up
 
 
 def measured(run: RunData, test: str | None = None, operation: str | None = None) -> list[Measured]:
