@@ -14,6 +14,7 @@ from fourcorners.analysis.source import KEEPS_UP, Measured, RunData, measured
 from fourcorners.finding import Finding, worded
 from fourcorners.sentences import Said, say
 
+
 @dataclass(frozen=True)
 class Load:
     """What came of one offered rate. ``latency_s`` is the percentile that the limit is about."""

@@ -105,10 +105,7 @@ def _shares(counts: Sequence[int]) -> Iterator[tuple[int, float]]:
 
 def _sizes(counts: Sequence[int]) -> list[Said]:
     return [
-        say("replay.smallest", share=share, high=512)
-        if number == 0
-        else say("replay.size", share=share, low=512 << (number - 1), high=512 << number)
-        for number, share in _shares(counts)
+        say("replay.size", share=share, high=512 << number) for number, share in _shares(counts)
     ]
 
 
@@ -291,10 +288,16 @@ def _state(recording: Recording, minutes: list[dict[str, Any]]) -> Finding:
         "replay_state",
         title,
         "measured",
-        say("replay_state.told", minutes=len(told), figures=figures),
+        say("replay_state.alone", figures=[_alone(name, last) for name, last in told[-1].items()])
+        if len(told) == 1
+        else say("replay_state.told", minutes=len(told), figures=figures),
         evidence=[recording.id],
         detail={"first": told[0], "last": told[-1]},
     )
+
+
+def _alone(name: str, last: float) -> Said:
+    return say("replay_state.last", name=state_words(name), last=last)
 
 
 _STATES = {

@@ -19,6 +19,7 @@ from fourcorners.comparison.significance import DIFFERENCE_MIN, surely_differ, v
 from fourcorners.comparison.subject import ComparedRuns, Key, parse_subject, unique_labels
 from fourcorners.errors import UserError
 from fourcorners.finding import Finding
+from fourcorners.reporting.chart_data import PLURALS
 from fourcorners.wording import sentence_list
 
 ONE_RUN = "One run only of "
@@ -131,6 +132,12 @@ def _nothing_shared(
     return f"{who} have no recording in common: run the same tests on each"
 
 
+def _label(point: Measured) -> str:
+    """What was measured, with the operation where there are several."""
+    several = len(point.of.operations) > 1
+    return f"{point.of.label}: {PLURALS[point.operation]}" if several else point.of.label
+
+
 def _difference(
     subject: str,
     own: Sequence[Measured],
@@ -146,7 +153,7 @@ def _difference(
         subject=subject,
         recording=point.recording,
         operation=point.operation,
-        label=point.of.label,
+        label=_label(point),
         quantity=quantity,
         value=mine[0],
         baseline=theirs[0],

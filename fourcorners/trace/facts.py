@@ -135,21 +135,21 @@ def _arrivals(found: TraceInformation) -> list[Fact]:
         said.append(
             ("bursts", f"index of dispersion {', '.join(listed)} (1 of arrivals at random)")
         )
-    idle = [
+    pauses = [
         f"{wording.percent(share)} of the time in {wording.count(gaps, 'gap')} of "
-        f"{_chosen(least)} or more"
+        f"{_chosen(least)} or more without a new I/O"
         for least, gaps, share in arrivals.idle
         if gaps
     ]
-    if idle:
-        said.append(("idle", "; ".join(idle)))
+    if pauses:
+        said.append(("pauses", "; ".join(pauses)))
     if found.queue is not None:
         depth = found.queue.depth
         said.append(
             (
                 "queue depth",
                 f"{wording.number(depth.mean)} in the mean, median {depth.p50}, 99 % {depth.p99}, "
-                f"at most {depth.max}; busy for {_time(found.queue.busy_ns)}",
+                f"at most {depth.max}; something is outstanding for {_time(found.queue.busy_ns)}",
             )
         )
     return said

@@ -26,6 +26,12 @@ FOREIGN = (
 
 HEADER = ("sentence", "written", "true", "undecided", "false")
 
+TITLES = {
+    HIDDEN: "Whether the sentences about a drive are true",
+    CATALOG: "Whether the sentences about the catalog's drives are true",
+    FOREIGN: "Whether the sentences about drives of other people's design are true",
+}
+
 LEGEND = (
     "*written*: how often the sentence appears; *true*: its rule confirms it; *undecided*: its "
     "rule needs something that is not known of that drive (a steady state that theory gives, a "
@@ -60,7 +66,7 @@ def false_lines(outcomes: Sequence[JudgedDrive]) -> list[str]:
 def render_markdown(outcomes: Sequence[JudgedDrive], command: str, drives: str) -> str:
     """The document that the command writes; ``drives`` says what they are."""
     lines = [
-        "# Whether the sentences about a drive are true",
+        f"# {TITLES[drives]}",
         "",
         f"Written by `{command}`. {drives} Each goes through the tests of the reviews in a quick "
         "form (fourcorners_validation/arena/sentences/suite.toml; one drawn drive in four also "
