@@ -1,11 +1,14 @@
 """Little's law holds for what was measured well, and only for that."""
 
+from dataclasses import asdict
+
 import pytest
 from analysis_fixture import FakeRun, codes, named
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fourcorners.analysis import find
+from fourcorners.workload import Stream
 
 
 def one(**fields: float) -> FakeRun:
@@ -66,4 +69,16 @@ def test_a_ramp_explains_a_small_deviation_and_not_a_large_one() -> None:
 def test_recordings_without_a_queue_depth_are_left_out() -> None:
     run = one()
     run.rows[0]["mean_queue_depth"] = None
+    assert all(f.name != "littles_law" for f in find(run))
+
+
+def test_parts_of_some_i_os_are_not_taken_for_those_of_all() -> None:
+    # Half of the writes come at a rate and are served in 2 ms, the others in 6 ms, in a loop.
+    run = one(latency_mean_s=4e-3)
+    run.rows[0] |= {"queue_mean_s": 0.0, "lateness_mean_s": 0.0, "service_mean_s": 2e-3}
+    assert named(find(run), "littles_law").verdict == "holds"
+    # Where they waited, what the others' parts are is not known, and the law is not asked.
+    run.rows[0]["queue_mean_s"] = 1e-3
+    stream = asdict(Stream.read("random", 4096))
+    run.points[0]["workload"] = {"ramp_ns": 0, "streams": [stream]}
     assert all(f.name != "littles_law" for f in find(run))

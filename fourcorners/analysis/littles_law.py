@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from fourcorners.analysis.source import Measured, RunData, measured
 from fourcorners.finding import Finding, worded
+from fourcorners.patterns import CLOSED_LOOP
 from fourcorners.sentences import Said, say, together
 
 TOLERANCE = 0.01
@@ -81,26 +82,37 @@ def find(run: RunData) -> list[Finding]:
 def _balances(run: RunData) -> list[_Balance]:
     """Both sides of the law for each recording; all operations of one share its queue."""
     rows: dict[str, list[Measured]] = {}
+    untold = set()
     for row in measured(run):
         if row.of.mean_queue_depth and row.latency_mean_s is not None:
             rows.setdefault(row.recording, []).append(row)
+            if _outstanding_s(row) is None:
+                untold.add(row.recording)
     return [
         _Balance(
             recording=recording,
             integrated=operations[0].of.mean_queue_depth or 0.0,
-            from_latency=sum(m.iops * _outstanding_s(m) for m in operations),
+            from_latency=sum(m.iops * (_outstanding_s(m) or 0.0) for m in operations),
             nominal=operations[0].queue_depth,
             errors=operations[0].of.error_count,
             edge=_edge(operations),
         )
         for recording, operations in rows.items()
+        if recording not in untold
     ]
 
 
-def _outstanding_s(row: Measured) -> float:
-    """Mean time that an I/O was outstanding: at a given rate its service, else all its latency."""
-    service_s = row.stage_mean_s("service")
-    return service_s if service_s is not None else row.latency_mean_s or 0.0
+def _outstanding_s(row: Measured) -> float | None:
+    """Mean time that an I/O was outstanding: at a given rate its service, else all its latency.
+    ``None`` where I/Os at a rate waited beside others in a closed loop: the parts of the latency
+    are those of the former, and how many they were is not kept."""
+    waits = [row.stage_mean_s(stage) for stage in ("queue", "lateness")]
+    if not any(waits):
+        return row.latency_mean_s
+    workload = row.of.workload
+    if workload and any(stream.arrival == CLOSED_LOOP for stream in workload.streams):
+        return None
+    return row.stage_mean_s("service")
 
 
 def _edge(operations: Sequence[Measured]) -> float:
