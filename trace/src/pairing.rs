@@ -5,7 +5,8 @@
 //! Records wait, in the order of their issue, until they have completed, but never more than
 //! [`PENDING_MAX`] of them.
 
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Of I/Os under way: more than any device has outstanding, and some MB of memory.

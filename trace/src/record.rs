@@ -1,67 +1,6 @@
 //! One I/O of a trace.
 
-use std::fmt;
-
-/// What an I/O did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Operation {
-    /// Transfer from the device.
-    Read,
-    /// Transfer to the device.
-    Write,
-    /// Everything whose write has completed becomes durable. No transfer.
-    Flush,
-    /// The blocks hold nothing any more (TRIM, UNMAP, deallocate).
-    Discard,
-    /// The blocks hold zeroes; no data are transferred.
-    WriteZeroes,
-}
-
-impl Operation {
-    /// How many there are.
-    pub const COUNT: usize = 5;
-    /// All operations, in the order in which tables list them.
-    pub const ALL: [Operation; Self::COUNT] = [
-        Operation::Read,
-        Operation::Write,
-        Operation::Flush,
-        Operation::Discard,
-        Operation::WriteZeroes,
-    ];
-
-    /// Position in [`Operation::ALL`].
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-
-    /// Name as written in files and on screen.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Operation::Read => "read",
-            Operation::Write => "write",
-            Operation::Flush => "flush",
-            Operation::Discard => "discard",
-            Operation::WriteZeroes => "write-zeroes",
-        }
-    }
-
-    /// The operation of a name.
-    pub fn named(name: &[u8]) -> Option<Operation> {
-        Self::ALL.into_iter().find(|one| one.name().as_bytes() == name)
-    }
-
-    /// Whether data move between host and device.
-    pub const fn transfers(self) -> bool {
-        matches!(self, Operation::Read | Operation::Write)
-    }
-}
-
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+use fourcorners_workload::Operation;
 
 /// One I/O. A value that the trace does not have is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use crate::error::{Error, Result};
 use crate::formats::Format;
 use crate::input::{Header, Input};
 use crate::reader::Reader;
-use crate::record::{Operation, Record};
+use crate::record::Record;
 use crate::statistics::Quantiles;
 use crate::transform::{GoOn, header_of, whole};
 use fourcorners_recording::Latencies;
-use fourcorners_workload::{Content, Recorded, Replay, Request, TimedRequest};
+use fourcorners_workload::{Content, Operation, Recorded, Replay, Request, TimedRequest};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -173,27 +173,20 @@ impl Source {
         content: Content,
         into: &mut Vec<TimedRequest>,
     ) -> Result<()> {
-        use fourcorners_workload::Operation as Asked;
-        let operation = match record.operation {
-            Operation::Read => Asked::Read,
-            Operation::Write => Asked::Write,
-            Operation::Flush => Asked::Flush,
-            Operation::Discard => Asked::Discard,
-            Operation::WriteZeroes => Asked::WriteZeroes,
-        };
+        let operation = record.operation;
         let mut timed = TimedRequest {
             time_ns: record.time_ns - first_ns,
             request: Request { operation, content, fua: record.fua, ..Request::FLUSH },
             latency_ns: record.latency_ns,
         };
-        if operation == Asked::Flush {
+        if operation == Operation::Flush {
             into.push(timed);
             return Ok(());
         }
         if record.length_bytes == 0 {
             return Ok(());
         }
-        let changes = operation != Asked::Read;
+        let changes = operation != Operation::Read;
         if record.end_bytes() > self.replay.span_bytes || changes && !self.replay.writes {
             return Err(changed());
         }

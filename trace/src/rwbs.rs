@@ -1,6 +1,6 @@
 //! What Linux calls an I/O in block events: letters such as `WFS` (a synchronous FUA write).
 
-use crate::record::Operation;
+use fourcorners_workload::Operation;
 
 /// What the letters say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

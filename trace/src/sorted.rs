@@ -5,7 +5,8 @@
 
 use crate::error::{Error, Result};
 use crate::reader::Reader;
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;

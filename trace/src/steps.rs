@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 use crate::file_system::Layout;
 use crate::reader::Reader;
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 use serde::Deserialize;
 use std::collections::HashMap;
 

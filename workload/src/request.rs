@@ -46,6 +46,11 @@ impl Operation {
         }
     }
 
+    /// The operation of a name.
+    pub fn named(name: &[u8]) -> Option<Operation> {
+        Self::ALL.into_iter().find(|one| one.name().as_bytes() == name)
+    }
+
     /// Whether data move between host and target.
     pub const fn transfers(self) -> bool {
         matches!(self, Operation::Read | Operation::Write)

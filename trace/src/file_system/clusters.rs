@@ -2,7 +2,8 @@
 
 use super::{Counts, Stage};
 use crate::error::Result;
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 use std::collections::{HashMap, VecDeque};
 
 /// Writes of one pass of writing back follow one another this closely, on a slow drive as well.

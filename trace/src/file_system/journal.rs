@@ -2,7 +2,8 @@
 
 use super::{Counts, Layout, Mode, Stage, transfers};
 use crate::error::Result;
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A transaction is as old at most: ext4's `commit=5`.

@@ -3,7 +3,8 @@
 
 use super::{Counts, Stage, transfers};
 use crate::error::{Error, Result};
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 use std::collections::{HashMap, VecDeque};
 
 /// F2FS's segment.

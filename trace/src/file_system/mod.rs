@@ -9,8 +9,9 @@ mod log;
 
 use crate::error::{Error, Result};
 use crate::reader::Reader;
-use crate::record::{Operation, Record};
+use crate::record::Record;
 use clusters::Clusters;
+use fourcorners_workload::Operation;
 use journal::Journal;
 use log::Log;
 use serde::Deserialize;

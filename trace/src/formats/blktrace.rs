@@ -6,7 +6,8 @@ use crate::formats::csv_traces::SECTOR_BYTES;
 use crate::formats::oracle_general::read_full;
 use crate::pairing::{Event, Pairing, Step};
 use crate::reader::{BATCH, Reader, Volumes};
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 use std::io::{BufReader, Read};
 use std::path::PathBuf;
 

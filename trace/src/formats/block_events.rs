@@ -3,8 +3,9 @@
 use crate::formats::csv_traces::{SECTOR_BYTES, seconds};
 use crate::lines::{LineFormat, Out, Wrong, integer, quoted};
 use crate::pairing::{Event, Pairing, Step};
-use crate::record::{Operation, Record};
+use crate::record::Record;
 use crate::rwbs;
+use fourcorners_workload::Operation;
 use memchr::memmem;
 
 /// `8,0 3 1 0.000000000 697 D W 223490 + 8 [name]`: device, processor, number, seconds, process,

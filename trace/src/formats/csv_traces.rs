@@ -2,7 +2,8 @@
 //! '17, SPC (UMass). Each line format names where its columns are described.
 
 use crate::lines::{LineFormat, Out, Wrong, decimal, fields, number, quoted, scaled};
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 
 pub(crate) const SECTOR_BYTES: u64 = 512;
 

@@ -2,7 +2,8 @@
 //! file format and Log File Formats).
 
 use crate::lines::{LineFormat, Out, Wrong, fields, integer, number, quoted, scaled, words};
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 
 /// An iolog, its version by its first line.
 ///

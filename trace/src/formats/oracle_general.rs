@@ -8,7 +8,8 @@
 use crate::error::{Error, Result};
 use crate::formats::csv_traces::SECTOR_BYTES;
 use crate::reader::{BATCH, Reader};
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 use std::io::Read;
 use std::path::PathBuf;
 

@@ -1,7 +1,8 @@
 //! Our own columns as CSV: every field of a record, for spreadsheets and scripts.
 
 use crate::lines::{LineFormat, Out, Wrong, fields, integer, quoted, scaled};
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 
 /// The first line.
 pub(crate) const HEADER: &str =

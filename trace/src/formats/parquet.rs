@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 use crate::formats::Format;
 use crate::reader::{BATCH, Reader};
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{BoolType, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;

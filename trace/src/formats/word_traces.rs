@@ -3,7 +3,8 @@
 
 use crate::formats::csv_traces::{SECTOR_BYTES, seconds};
 use crate::lines::{LineFormat, Out, Wrong, decimal, integer, quoted, scaled, words};
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 
 /// `time pid process address size W major minor md5`: ns, sectors (SNIA IOTTA, trace set 390, its
 /// README).

@@ -1,8 +1,9 @@
 //! When I/Os come: gaps, bursts, and the time between what makes data durable.
 
 use super::Quantiles;
-use crate::record::{Operation, Record};
+use crate::record::Record;
 use fourcorners_recording::Latencies;
+use fourcorners_workload::Operation;
 use serde::Serialize;
 
 /// Windows in which arrivals are counted, from a ms to 1000 s.

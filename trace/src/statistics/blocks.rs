@@ -4,7 +4,8 @@
 //! every access of a sampled block is seen, and what is counted is divided by the share that is
 //! sampled. The share falls as blocks turn up, so that never more than [`SAMPLED_MAX`] are kept.
 
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 use serde::Serialize;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 

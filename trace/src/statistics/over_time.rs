@@ -1,7 +1,8 @@
 //! A trace in equal intervals, whose length doubles as the trace grows.
 
 use super::blocks::BLOCK_BYTES;
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 use serde::Serialize;
 use std::collections::HashSet;
 

@@ -1,6 +1,7 @@
 //! Where I/Os begin: behind another one, and at multiples of what.
 
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 use serde::Serialize;
 
 /// Ends of I/Os that are remembered of each operation: as many streams may go on side by side.

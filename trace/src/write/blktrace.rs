@@ -9,7 +9,8 @@ use crate::formats::blktrace::{
 };
 use crate::formats::csv_traces::SECTOR_BYTES;
 use crate::input::Header;
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;

@@ -4,7 +4,8 @@ use super::{Lost, Writer, count};
 use crate::error::{Error, Result};
 use crate::formats::own_csv::HEADER;
 use crate::input::Header;
-use crate::record::{Operation, Record};
+use crate::record::Record;
+use fourcorners_workload::Operation;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -37,7 +38,7 @@ impl Writer for CsvWriter {
                 self.file,
                 "{},{},{},{},{},{},{},{},{},{}",
                 one.time_ns,
-                one.operation,
+                one.operation.name(),
                 u8::from(one.fua),
                 one.offset_bytes,
                 one.length_bytes,
