@@ -1,20 +1,16 @@
 //! Drives that other programs simulate, for Python.
 
-use crate::disturbance::{Disturbance, execute_disturbed};
+use crate::disturbance::Disturbance;
 use crate::raw_recording::RawRecording;
-use crate::trace::source_of;
 use crate::verification::Verification;
-use crate::watch::run_watched;
+use crate::virtual_run::VirtualRun;
 use crate::{io_error, value_error};
-use fourcorners_execution::{execute, replay};
+use fourcorners_execution::execute;
 use fourcorners_foreign::{Command, Outcome, SILENCE_S_MAX, conformance};
-use fourcorners_target::InTurn;
-use fourcorners_verified::{Memory, Remembering, Verified};
-use fourcorners_workload::Workload;
+use fourcorners_verified::Memory;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// As long as the default of the crate.
@@ -92,28 +88,12 @@ impl ForeignDrive {
         verification: Option<&Bound<'_, Verification>>,
         disturbance: Option<&Bound<'_, Disturbance>>,
     ) -> PyResult<RawRecording> {
-        let workload = Workload::from_json(workload_json).map_err(value_error)?;
-        let source = source_of(&workload);
-        let drive = &mut self.drive;
-        let memory = &mut self.memory;
-        let verification = verification.map(Bound::get);
-        let disturbance = disturbance.map(|one| one.get().shared());
-        let recording = run_watched(py, watch, move |progress| {
-            if let (Some(disturbance), None) = (disturbance, verification) {
-                return execute_disturbed(&workload, drive, &disturbance, progress);
-            }
-            let Some(Verification { ledger, damages, .. }) = verification else {
-                return match source {
-                    Some(source) => replay(&workload, &mut InTurn::new(drive), source, progress),
-                    None => execute(&workload, drive, progress),
-                };
-            };
-            let (ledger, damages) = (Arc::clone(ledger), Arc::clone(damages));
-            let remembering = Remembering::new(drive, memory);
-            execute(&workload, &mut Verified::new(remembering, ledger, damages), progress)
-        })?
-        .map_err(value_error)?;
-        RawRecording::new(py, recording)
+        VirtualRun { workload_json, watch, verification, disturbance }.on(
+            py,
+            &mut self.drive,
+            &mut self.memory,
+            execute,
+        )
     }
 
     fn idle(&mut self, py: Python<'_>, idle_ns: u64) -> PyResult<()> {

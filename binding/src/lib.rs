@@ -15,6 +15,7 @@ mod served_trace;
 mod simulated;
 mod trace;
 mod verification;
+mod virtual_run;
 mod watch;
 
 use fourcorners_workload::Workload;

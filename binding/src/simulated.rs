@@ -1,22 +1,19 @@
 //! Simulated drives for Python.
 
-use crate::disturbance::{Disturbance, execute_disturbed};
+use crate::disturbance::Disturbance;
 use crate::raw_recording::RawRecording;
-use crate::trace::source_of;
 use crate::value_error;
 use crate::verification::Verification;
-use crate::watch::run_watched;
-use fourcorners_execution::{execute, replay};
+use crate::virtual_run::VirtualRun;
+use fourcorners_execution::execute;
 use fourcorners_sim::{StateError, Treatment, with_model};
-use fourcorners_target::InTurn;
-use fourcorners_verified::{Memory, Remembering, Verified};
-use fourcorners_workload::{Stream, Workload};
+use fourcorners_verified::Memory;
+use fourcorners_workload::Stream;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// A simulated drive and its virtual clock.
 #[pyclass(module = "fourcorners._core")]
@@ -82,35 +79,14 @@ impl SimulatedDrive {
         verification: Option<&Bound<'_, Verification>>,
         disturbance: Option<&Bound<'_, Disturbance>>,
     ) -> PyResult<RawRecording> {
-        let workload = Workload::from_json(workload_json).map_err(value_error)?;
-        let source = source_of(&workload);
-        let drive = &mut self.drive;
-        let memory = &mut self.memory;
-        let verification = verification.map(Bound::get);
-        let disturbance = disturbance.map(|one| one.get().shared());
-        let recording = run_watched(py, watch, move |progress| {
-            if let (Some(disturbance), None) = (disturbance, verification) {
-                let model = &mut drive.model;
-                return with_model!(model, drive => {
-                    execute_disturbed(&workload, drive.as_mut(), &disturbance, progress)
-                });
-            }
-            let Some(Verification { ledger, damages, .. }) = verification else {
-                if let Some(source) = source {
-                    return replay(&workload, &mut InTurn::new(drive), source, progress);
-                }
-                let model = &mut drive.model;
-                return with_model!(model, drive => execute(&workload, drive.as_mut(), progress));
-            };
-            let (ledger, damages) = (Arc::clone(ledger), Arc::clone(damages));
-            let model = &mut drive.model;
-            with_model!(model, drive => {
-                let remembering = Remembering::new(drive.as_mut(), memory);
-                execute(&workload, &mut Verified::new(remembering, ledger, damages), progress)
-            })
-        })?
-        .map_err(value_error)?;
-        RawRecording::new(py, recording)
+        VirtualRun { workload_json, watch, verification, disturbance }.on(
+            py,
+            &mut self.drive,
+            &mut self.memory,
+            |workload, drive, progress| {
+                with_model!(&mut drive.model, model => execute(workload, model.as_mut(), progress))
+            },
+        )
     }
 
     fn idle(&mut self, py: Python<'_>, idle_ns: u64) {
