@@ -12,7 +12,7 @@ from dangers import Disk, digest, disk, mounted, run
 
 import fourcorners as fc
 from fourcorners.cli import main
-from fourcorners.running.runner import Runner
+from fourcorners.running.place import Place
 from fourcorners.target.real import RealTarget
 
 MIB = 1 << 20
@@ -50,17 +50,17 @@ def test_a_second_target_that_changes_while_the_first_one_runs(
     happens: Callable[[Disk], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with disk(tmp_path) as second:
-        first, begin = own_file(tmp_path), Runner._begin
+        first, begin = own_file(tmp_path), Place.begin
         digests: list[str] = []
 
-        def begin_and_change(self: Runner) -> None:
+        def begin_and_change(self: Place) -> None:
             begin(self)
             if not digests:
                 happens(second)
                 os.sync()
                 digests.append(digest(second.image))
 
-        monkeypatch.setattr(Runner, "_begin", begin_and_change)
+        monkeypatch.setattr(Place, "begin", begin_and_change)
         named = ["--destroy-data", second.device]
         out = ["--out", str(tmp_path / "runs")]
         assert main([*COMMAND, str(first), second.device, *named, *out]) == 1
@@ -76,17 +76,17 @@ def test_nobody_formats_a_second_target_through_its_device(
 ) -> None:
     """It is held from the first look on."""
     with disk(tmp_path) as second:
-        begin = Runner._begin
+        begin = Place.begin
         codes: list[int] = []
 
-        def begin_and_format(self: Runner) -> None:
+        def begin_and_format(self: Place) -> None:
             begin(self)
             made = subprocess.run(
                 ["mkfs.ext4", "-q", "-F", second.device], capture_output=True, check=False
             )
             codes.append(made.returncode)
 
-        monkeypatch.setattr(Runner, "_begin", begin_and_format)
+        monkeypatch.setattr(Place, "begin", begin_and_format)
         first = own_file(tmp_path)
         named = ["--destroy-data", second.device]
         out = ["--out", str(tmp_path / "runs")]
@@ -103,17 +103,17 @@ def test_a_file_that_was_replaced_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Named with --overwrite, and another one by the time that its turn comes."""
-    first, file, begin = own_file(tmp_path), tmp_path / "second", Runner._begin
+    first, file, begin = own_file(tmp_path), tmp_path / "second", Place.begin
     file.write_bytes(os.urandom(4 * MIB))
     precious = os.urandom(4 * MIB)
 
-    def begin_and_replace(self: Runner) -> None:
+    def begin_and_replace(self: Place) -> None:
         begin(self)
         if self._target.locator == str(first):
             (tmp_path / "new").write_bytes(precious)
             (tmp_path / "new").rename(file)
 
-    monkeypatch.setattr(Runner, "_begin", begin_and_replace)
+    monkeypatch.setattr(Place, "begin", begin_and_replace)
     named = ["--overwrite", str(file), "--out", str(tmp_path / "runs")]
     assert main([*COMMAND, str(first), str(file), *named]) == 1
     assert file.read_bytes() == precious

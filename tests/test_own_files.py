@@ -180,10 +180,10 @@ def test_resume_does_not_overwrite_what_the_owner_put_there(
     file, out = tmp_path / "t.bin", tmp_path / "runs"
     script = (
         "import os, signal, sys, threading; from fourcorners.cli import main\n"
-        "from fourcorners.running.runner import Runner\n"
-        "begin = Runner._begin\n"
+        "from fourcorners.running.place import Place\n"
+        "begin = Place.begin\n"
         "def stop(self):\n begin(self); os.kill(os.getpid(), signal.SIGINT)\n"
-        "Runner._begin = stop\n"
+        "Place.begin = stop\n"
         "sys.exit(main(sys.argv[1:]))"
     )
     command = ["run", "consistency", file, "--size", "4MiB", "--out", out, "--scale", "0.0002"]

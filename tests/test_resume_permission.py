@@ -22,12 +22,12 @@ from fourcorners.target import identity
 STOPPED = """
 import os, signal, sys
 from fourcorners.cli import main
-from fourcorners.running.runner import Runner
-begin, number = Runner._begin, getattr(signal, sys.argv[1])
+from fourcorners.running.place import Place
+begin, number = Place.begin, getattr(signal, sys.argv[1])
 def stop(self):
     begin(self)
     os.kill(os.getpid(), number)
-Runner._begin = stop
+Place.begin = stop
 sys.exit(main(sys.argv[2:]))
 """
 TEST = ("consistency", "--scale", "0.0002")
