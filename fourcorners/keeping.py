@@ -208,7 +208,7 @@ def query(
     output = None
     if out is not None:
         form = _format_of(Path(out))
-        output = Output(Path(out), replace, is_ours=_is_never_ours)
+        output = Output(Path(out), replace, is_ours=None)
         output.check()
     with _open(folders, memory_bytes, tell) as opened:
         result = database.query(opened, sql)
@@ -278,11 +278,6 @@ def _write(table: pa.Table, output: Output, form: Format) -> None:
     else:
         rows = _flat(table) if form == "csv" else table
         output.fill(lambda file: _WRITERS[form](rows, file))
-
-
-def _is_never_ours(_: Path) -> bool:
-    """Tables for other programs have no place for a seal."""
-    return False
 
 
 def _flat(table: pa.Table) -> pa.Table:

@@ -66,12 +66,12 @@ class Output:
     """A file that a person named for a result.
 
     ``replace`` permits to replace a file of any content; without it ``is_ours`` says of a file that
-    is there whether we wrote it.
+    is there whether we wrote it. ``None`` is for files that have no place for a mark of ours.
     """
 
     path: Path
     replace: bool = False
-    is_ours: Callable[[Path], bool] = is_sealed
+    is_ours: Callable[[Path], bool] | None = is_sealed
 
     def check(self) -> None:
         """Raises :class:`OutputError` if the file must not be written; called before hours of work
@@ -96,14 +96,17 @@ class Output:
         if kind is not None:
             raise OutputError(f"{self.path} is {kind} and is left alone: name a file to write")
         if not self.replace and not self._is_replaceable():
+            changed = "" if self.is_ours is None else ", and not as fourcorners wrote it"
             raise OutputError(
-                f"{self.path} is there already, and not as fourcorners wrote it: name another "
-                "file, or add --replace to replace this one"
+                f"{self.path} is there already{changed}: name another file, or add --replace to "
+                "replace this one"
             )
 
     def _is_replaceable(self) -> bool:
         try:
-            return self.path.stat().st_size == 0 or self.is_ours(self.path)
+            if self.path.stat().st_size == 0:
+                return True
+            return self.is_ours is not None and self.is_ours(self.path)
         except OSError as error:
             raise OutputError(f"cannot read {self.path}: {os_reason(error)}") from error
 

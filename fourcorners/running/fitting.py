@@ -50,7 +50,7 @@ def trace_fit(
     Raises :class:`UserError` for what is no trace, one without two reads or writes, and a file that
     cannot be written.
     """
-    output = None if out is None else Output(Path(out), replace, is_ours=lambda _: False)
+    output = None if out is None else Output(Path(out), replace, is_ours=None)
     if output is not None:
         output.check()
     if on is not None and not is_simulated(on):

@@ -124,7 +124,7 @@ class Target(ABC):
     def state_output(self, path: str | Path, replace: bool) -> Output:
         """The file that :meth:`save` writes. What is there is replaced on demand, and an earlier
         state without it, where one can be told."""
-        return Output(Path(path), replace, is_ours=lambda _: False)
+        return Output(Path(path), replace, is_ours=None)
 
     def save(self, path: str | Path, *, replace: bool = False) -> None:
         """Writes the drive's state, so that preconditioning is done once; see :func:`open_target`.

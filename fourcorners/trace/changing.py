@@ -235,7 +235,7 @@ def transformed(
     # What is in such a file is no longer known to be ours.
     with (
         _readable(paths) as paths,
-        Output(target, replace, is_ours=lambda _: False).replacing() as temporary,
+        Output(target, replace, is_ours=None).replacing() as temporary,
     ):
         try:
             done = _core.trace_transform(
