@@ -77,6 +77,25 @@ def test_a_long_way_to_the_drive_hides_its_memory(read_s: float, there: float | 
     assert streams.verdict == ("not identifiable" if there is None else "not applicable")
 
 
+@pytest.mark.parametrize(("read_s", "there"), [(60e-6, 0), (9e-6, None)])
+def test_a_memory_that_answers_all_reads_hides_what_it_keeps(
+    read_s: float, there: float | None
+) -> None:
+    """A volume whose host has kept all that was read before is not one that keeps nothing."""
+    run = FakeRun()
+    for name in ("sequential", "random", "sentinel"):
+        about: dict[str, Any] = {"pattern": name, "block_bytes": 4096, "latency_mean_s": read_s}
+        at = {"sentinel": 1} if name == "sentinel" else {}
+        run.add(f"probe-caches/{name}", "read", iops=1 / read_s, **about, **at)
+    about = {"region_bytes": 2**20, "wanted_ios": 1, "latency_mean_s": read_s}
+    run.add("probe-caches/region/1", "read", iops=1 / read_s, **about)
+    view = view_of(run)
+    ahead, cache = read_cache.reads_ahead(view), read_cache.cache(view)
+    assert ahead is not None
+    assert cache is not None
+    assert (ahead.value, cache.value) == (there, there)
+
+
 def test_a_long_way_to_the_drive_does_not_hide_what_is_read_ahead() -> None:
     run = _flushed(0.6e-3)
     for name, read_s in (("sequential", 0.4e-3), ("random", 2e-3)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -17,6 +18,9 @@ T = TypeVar("T")
 ARM_READ_S = 1.5e-3
 """A drive whose random reads take longer than this, even within a small part of it, has an arm. The
 bound is physical: flash needs a tenth, and the fastest disks need 2 ms for half a turn alone."""
+
+FLASH_READ_MIN_S = 10e-6
+"""A small read that takes less than this comes from memory: flash takes 20 us for a page."""
 
 FLASH_READ_MAX_S = 0.36e-3
 """A small read of flash takes no longer. The bound is physical: the slowest arrays that are sold
@@ -112,6 +116,14 @@ def latency_floor_s(view: View) -> float | None:
     if view.is_disk or moves_an_arm(quickest_s) or quickest_s <= FLASH_READ_MAX_S:
         return None
     return quickest_s
+
+
+def memory_read_s(view: View) -> float | None:
+    """The time of a small random read of this drive, where it is shorter than that of flash: a
+    memory answers such reads, and what is behind it does not show. ``None`` for other drives."""
+    seconds = [1 / m.iops for m in SENTINELS(view)]
+    usual_s = float(np.median(seconds)) if seconds else math.inf
+    return usual_s if usual_s < FLASH_READ_MIN_S else None
 
 
 def moves_an_arm(read_s: float) -> bool:

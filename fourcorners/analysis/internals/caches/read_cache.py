@@ -26,7 +26,15 @@ from fourcorners.analysis.internals.disk.mechanics import NEAR
 from fourcorners.analysis.internals.flash.trim_granularity import READS as TRIMMED
 from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.usual import usual_s
-from fourcorners.analysis.internals.view import PointAxis, View, by, ids, latency_floor_s, pick
+from fourcorners.analysis.internals.view import (
+    PointAxis,
+    View,
+    by,
+    ids,
+    latency_floor_s,
+    memory_read_s,
+    pick,
+)
 from fourcorners.analysis.source import Measured
 from fourcorners.recording import OperationRecording
 from fourcorners.sentences import say
@@ -228,8 +236,11 @@ def reads_ahead(view: View) -> Answer | None:
 
 def _hidden(view: View, seen: bool) -> Answer | None:
     """The answer where reads do not show what memory does: the way to the drive takes longer than
-    its medium, which hides a memory unless that is ``seen``, or a memory in front of an arm keeps
-    what was read."""
+    its medium, which hides a memory unless that is ``seen``, a memory answers all reads, or one in
+    front of an arm keeps what was read."""
+    memory_s = None if seen else view.once(memory_read_s)
+    if memory_s is not None:
+        return unknown(say("read_ahead.memory", read_s=memory_s))
     floor_s = None if seen else view.once(latency_floor_s)
     if floor_s is not None:
         return unknown(say("read_ahead.far", floor=floor_s))

@@ -24,7 +24,7 @@ from fourcorners.analysis.internals.caches.slowdown import (
     Bend,
     find_bends,
 )
-from fourcorners.analysis.internals.view import View, ids, latency_floor_s, pick
+from fourcorners.analysis.internals.view import View, ids, latency_floor_s, memory_read_s, pick
 from fourcorners.analysis.source import Measured, capacity_bytes
 from fourcorners.sentences import say
 
@@ -342,8 +342,13 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
     A pause gives back a cache, which shows where it ended in the burst that is repeated after one.
     A drive without a write buffer also becomes slower where its map in memory is full of changes,
     as each further write has to put one of them on the flash; it does not become faster in a pause.
-    A volume behind a host or a network has credits, which a pause renews.
+    A volume behind a host or a network has credits, which a pause renews; and a memory that answers
+    all reads takes writes until it is full of them.
     """
+    memory_s = view.once(memory_read_s)
+    if memory_s is not None:
+        said = say("slc_cache_bytes.memory", size=found.sizes[0], read_s=memory_s)
+        return unknown(said, evidence=ids([found.burst]))
     floor_s = view.once(latency_floor_s)
     if floor_s is not None:
         said = say("slc_cache_bytes.far", size=found.sizes[0], floor=floor_s)

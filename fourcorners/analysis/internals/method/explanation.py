@@ -12,14 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from fourcorners.analysis.internals.view import FLASH_READ_MIN_S
 from fourcorners.finding import ODD, Finding, worded
 from fourcorners.sentences import Said, say
 
 BLOCK_MAPPED_MIN_BYTES = 256 * 2**10
 """The least unit of a block-mapped drive: other drives map pages or rows, which are smaller."""
-
-FLASH_READ_S = 10e-6
-"""A small read that takes less than this comes from memory: flash takes 20 us for a page."""
 
 _Measured = Mapping[str, Finding]
 _Say = Callable[[Finding, _Measured], Said | None]
@@ -200,7 +198,7 @@ def _kind(measured: _Measured) -> tuple[str, Said]:
     # Memory and volumes of other machines rewrite no block either.
     flash = any(value(name) for name in _OF_FLASH)
     kept = logs is not None and not logs.detail["rewrites"]
-    if flash and kept and logs is not None and logs.detail["read_s"] > FLASH_READ_S:
+    if flash and kept and logs is not None and logs.detail["read_s"] > FLASH_READ_MIN_S:
         return "page-mapped", _told("maps_pages")
     if "dies" in measured:
         return "solid-state", _told("solid_state")
