@@ -96,6 +96,23 @@ def test_a_memory_that_answers_all_reads_hides_what_it_keeps(
     assert (ahead.value, cache.value) == (there, there)
 
 
+@pytest.mark.parametrize(("near_s", "ahead"), [(175e-6, 0), (220e-6, 1)])
+def test_reads_that_are_faster_by_being_near_one_another_are_not_read_ahead(
+    near_s: float, ahead: float
+) -> None:
+    """A drive that loads its map in parts needs less for each read of the same part."""
+    run = FakeRun()
+    run.add("probe-seeks/near", "read", iops=1 / near_s, latency_mean_s=near_s)
+    for name, read_s in (("sequential", 175e-6), ("random", 220e-6)):
+        about: dict[str, Any] = {"pattern": name, "block_bytes": 4096, "latency_mean_s": read_s}
+        run.add(f"probe-caches/{name}", "read", iops=1 / read_s, **about)
+    region: dict[str, Any] = {"region_bytes": 2**20, "wanted_ios": 1, "block_bytes": 4096}
+    run.add("probe-caches/region/1", "read", iops=1 / 220e-6, latency_mean_s=220e-6, **region)
+    found = read_cache.reads_ahead(view_of(run))
+    assert found is not None
+    assert found.value == ahead
+
+
 def test_a_long_way_to_the_drive_does_not_hide_what_is_read_ahead() -> None:
     run = _flushed(0.6e-3)
     for name, read_s in (("sequential", 0.4e-3), ("random", 2e-3)):
