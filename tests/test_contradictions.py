@@ -49,6 +49,10 @@ CASES: dict[str, tuple[Given, Given]] = {
         {"seek_base": 9e-3, "seek_mean": 8e-3},
         {"seek_base": 1e-3, "seek_mean": 8e-3},
     ),
+    "spare_beside_platters": (
+        {"rotation_rpm": 7200, "op_by_cliff": 0.02, "over_provisioning": 0.02},
+        {"rotation_rpm": 0, "op_by_cliff": 0.02, "over_provisioning": 0.02},
+    ),
 }
 
 

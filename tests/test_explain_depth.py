@@ -59,6 +59,7 @@ def test_a_disks_queue_follows_the_drives(depth: int, tmp_path: Path) -> None:
         pytest.param(103, 115, 1.0, id="places near each other gain little"),
         pytest.param(103, 108, None, id="too little to tell"),
         pytest.param(160, 300, None, id="several arms"),
+        pytest.param(400, 800, None, id="a memory that fills"),
     ],
 )
 def test_an_order_is_what_a_queue_of_two_cannot_gain(
@@ -71,6 +72,8 @@ def test_an_order_is_what_a_queue_of_two_cannot_gain(
     found = command_queue.reordering(view_of(run))
     assert found is not None
     assert found.value == reorders
+    # Two arms serve two reads, and no more.
+    assert (found.said.code == "kept") == (second > 200)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,10 @@ _SECOND = 1.5
 """Below this gain of a second outstanding read, the host's own part of a command explains it."""
 
 
+_TWO_MAX = 2 * (1 + UNSURE)
+"""Two outstanding reads are served at most twice as fast as one, give or take what a mean of random
+seeks is unsure of. More is no matter of arms."""
+
 _HALF = 0.5
 """What is further from one whole number than this is nearer to another."""
 
@@ -165,6 +169,8 @@ def reordering(view: View) -> Answer | None:
         "gain_of_two": pair if 2 in by_depth else None,
         "goodness": {"gain_of_choice": gain},
     }
+    if pair > _TWO_MAX:
+        return unknown(say("kept", gain=pair), detail=detail)
     if pair > ARM_SHARED:
         return unknown(say("units", gain=pair), detail=detail)
     if gain >= _NO_MORE_DISK:

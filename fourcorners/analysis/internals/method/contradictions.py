@@ -139,6 +139,15 @@ def _seeks(found: Findings) -> Said | None:
     return say("contradiction.seeks_out_of_order") if wrong else None
 
 
+_SPARE = ("over_provisioning", "op_by_cliff", "op_by_amplification")
+
+
+def _platters(found: Findings) -> Said | None:
+    turns = _value(found, "rotation_rpm")
+    spare = turns and any(_value(found, name) for name in _SPARE)
+    return say("contradiction.spare_beside_platters", turns=turns) if spare else None
+
+
 RULES: tuple[ContradictionRule, ...] = (
     ContradictionRule(("read_cache_bytes", "stripe_bytes", "page_bytes", "dies"), _kept),
     ContradictionRule(("link_ceiling", "link"), _above_the_link),
@@ -151,6 +160,7 @@ RULES: tuple[ContradictionRule, ...] = (
     ContradictionRule(("write_buffer_bytes", "write_drain_rate"), _once),
     ContradictionRule(("zones", "outer_rate", "inner_rate"), _zones),
     ContradictionRule(("seek_base", "seek_mean"), _seeks),
+    ContradictionRule(_SPARE, _platters),
 )
 
 
