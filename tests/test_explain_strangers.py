@@ -85,7 +85,7 @@ def test_a_memory_that_answers_all_reads_hides_what_it_keeps(
     run = FakeRun()
     for name in ("sequential", "random", "sentinel"):
         about: dict[str, Any] = {"pattern": name, "block_bytes": 4096, "latency_mean_s": read_s}
-        at = {"sentinel": 1} if name == "sentinel" else {}
+        at: dict[str, Any] = {"sentinel": 1} if name == "sentinel" else {}
         run.add(f"probe-caches/{name}", "read", iops=1 / read_s, **about, **at)
     about = {"region_bytes": 2**20, "wanted_ios": 1, "latency_mean_s": read_s}
     run.add("probe-caches/region/1", "read", iops=1 / read_s, **about)
