@@ -272,7 +272,8 @@ def crash_test(
         print_document("crash-test", tested)
     elif not quiet:
         for cut in tested.failed:
-            say(f"After the cut at write {cut.write} the check failed: {cut.output}")
+            said = f": {cut.output}" if cut.output else ""
+            say(f"After the cut at write {cut.write} the check failed ({cut.exit_code}){said}")
             say(f"To repeat it: --seed {seed} --at-write {cut.write}")
         say(f"{len(tested.cuts)} cuts, {len(tested.failed)} failed")
     return EXIT_DAMAGED if tested.failed else 0

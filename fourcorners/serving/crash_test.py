@@ -127,8 +127,9 @@ class _Trial:
             operations = served.session.run.recordings
             writes = operations[0].operations.get("write") if operations else None
         if code != 0:
+            said = f": {output}" if output else ""
             raise UserError(
-                f"the workload failed ({code}) without a loss of power: {output}", EXIT_FAILED
+                f"the workload failed ({code}) without a loss of power{said}", EXIT_FAILED
             )
         if writes is None:
             raise UserError(

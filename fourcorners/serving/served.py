@@ -159,8 +159,9 @@ class Served:
         if self.session is not None:
             return self.session
         try:
-            if isinstance(self._error, ValueError | OSError):
-                raise UserError(str(self._error), EXIT_FAILED) from self._error
+            # A data file, a fault or a trace that cannot be used: nothing was served.
+            if isinstance(self._error, ValueError):
+                raise UserError(str(self._error)) from self._error
             if self._error is not None:
                 raise self._error
             assert self._raw is not None
