@@ -1,7 +1,7 @@
 //! What a served drive holds, what it held when it was durable last, and what its
 //! faults make of both.
 
-use crate::data::Data;
+use crate::data::{Data, PAGE_BYTES};
 use crate::injection::DataFault;
 use crate::undo::{Epoch, Undo};
 use fourcorners_target::VirtualDrive;
@@ -11,6 +11,10 @@ use std::ops::Range;
 /// Copies of what is not durable may grow to so much before the drive is asked what
 /// is still at risk; then to twice what remained.
 const UNDO_BYTES: u64 = 64 << 20;
+
+/// For each copy that is made then, so many are looked at: a quarter of them are new ones when
+/// all have been.
+const SEARCHED: u64 = 4;
 
 /// Most that stale reads keep of what was there before.
 const STALE_BYTES_MAX: usize = 64 << 20;
@@ -73,7 +77,16 @@ impl Contents {
         range: Range<u64>,
         is_durable: bool,
     ) -> io::Result<()> {
-        self.keep(drive, range.clone())?;
+        let mut at = range.start;
+        while at < range.end {
+            let extent = self.data.extent(at, range.end - at);
+            let part = at..at + extent.length_bytes;
+            at = part.end;
+            // Of zeroes over zeroes nothing need be known.
+            if extent.is_stored {
+                self.keep(drive, &part, true)?;
+            }
+        }
         self.replaced(&range);
         self.data.discard(range.start, range.end - range.start)?;
         self.kept(range, is_durable);
@@ -93,7 +106,7 @@ impl Contents {
         is_durable: bool,
     ) -> io::Result<()> {
         let range = offset_bytes..offset_bytes + bytes.len() as u64;
-        self.keep(drive, range.clone())?;
+        self.keep(drive, &range, fault.is_none())?;
         self.replaced(&range);
         match fault {
             None => self.data.write(offset_bytes, bytes)?,
@@ -172,16 +185,28 @@ impl Contents {
         self.stale.retain(|(at, old)| *at >= range.end || at + old.len() as u64 <= range.start);
     }
 
-    /// Keeps what is about to be replaced.
-    fn keep(&mut self, drive: &dyn VirtualDrive, range: Range<u64>) -> io::Result<()> {
+    /// Keeps what is about to be written, or all `replaced`.
+    fn keep(
+        &mut self,
+        drive: &dyn VirtualDrive,
+        range: &Range<u64>,
+        replaced: bool,
+    ) -> io::Result<()> {
         let Some(undo) = &mut self.undo else { return Ok(()) };
-        if undo.bytes() > self.undo_limit_bytes {
-            if let Some(at_risk) = drive.at_risk() {
-                undo.keep_only(&at_risk);
+        if undo.is_searching() {
+            undo.search(
+                ((range.end - range.start) / PAGE_BYTES as u64 * SEARCHED).max(SEARCHED) as usize
+            );
+            if !undo.is_searching() {
+                self.undo_limit_bytes = UNDO_BYTES.max(2 * undo.bytes());
             }
-            self.undo_limit_bytes = UNDO_BYTES.max(2 * undo.bytes());
+        } else if undo.bytes() > self.undo_limit_bytes {
+            match drive.at_risk() {
+                Some(at_risk) => undo.search_outside(at_risk),
+                None => self.undo_limit_bytes = 2 * undo.bytes(),
+            }
         }
-        undo.keep(&self.data, range)
+        undo.keep(&mut self.data, range, replaced)
     }
 
     fn kept(&mut self, range: Range<u64>, is_durable: bool) {

@@ -7,13 +7,14 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 /// What memory is given and taken back by.
-const PAGE_BYTES: usize = 4096;
+pub const PAGE_BYTES: usize = 4096;
 /// Pages of a group; a group that holds nothing costs one word.
 const GROUP_PAGES: usize = 512;
 /// Most bytes that are written at once where a file cannot give room back.
 const ZERO_BYTES: usize = 1 << 16;
 
-type Page = Box<[u8; PAGE_BYTES]>;
+/// A page in memory.
+pub type Page = Box<[u8; PAGE_BYTES]>;
 type Group = Box<[Option<Page>]>;
 
 /// A run of bytes that are all stored, or all never written (they read as zeroes).
@@ -128,13 +129,29 @@ impl Data {
                     let from = &from[part];
                     let group = groups[page / GROUP_PAGES]
                         .get_or_insert_with(|| (0..GROUP_PAGES).map(|_| None).collect());
-                    let page =
-                        group[page % GROUP_PAGES].get_or_insert_with(|| Box::new([0; PAGE_BYTES]));
-                    page[within..within + from.len()].copy_from_slice(from);
+                    match &mut group[page % GROUP_PAGES] {
+                        Some(page) => page[within..within + from.len()].copy_from_slice(from),
+                        new if from.len() == PAGE_BYTES => {
+                            let whole: Box<[u8]> = from.into();
+                            *new = Some(whole.try_into().expect("it has the size of a page"));
+                        }
+                        new => {
+                            let page = new.insert(Box::new([0; PAGE_BYTES]));
+                            page[within..within + from.len()].copy_from_slice(from);
+                        }
+                    }
                 }
                 Ok(())
             }
         }
+    }
+
+    /// Takes a page out, which reads as zeroes from now on; `None` of it is one that was never
+    /// written. Only memory has pages.
+    pub fn take(&mut self, page: u64) -> Option<Option<Page>> {
+        let Place::Memory(groups) = &mut self.place else { return None };
+        let (group, page) = (page as usize / GROUP_PAGES, page as usize % GROUP_PAGES);
+        Some(groups[group].as_mut().and_then(|pages| pages[page].take()))
     }
 
     /// Makes a range zeroes, and gives its room back.

@@ -6,15 +6,21 @@
 //! completion makes those before it durable. Power is lost: of the ranges that the
 //! drive says are lost, copies are put back from the newest epoch to the oldest,
 //! which leaves what was durable last.
+//!
+//! Much of it becomes durable without a flush, and copies of that are only in the way. They
+//! are looked for a few at a time ([`Undo::search`]), because the drive's answers wait
+//! meanwhile.
 
-use crate::data::Data;
+use crate::data::{Data, PAGE_BYTES, Page};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::ops::Range;
 
 const SECTOR_BYTES: u64 = 512;
 /// Bytes that a copy is made of at least; one bit for each of its sectors.
-const BLOCK_BYTES: u64 = 8 * SECTOR_BYTES;
+const BLOCK_BYTES: u64 = PAGE_BYTES as u64;
+const ALL_SECTORS: u8 = u8::MAX;
 
 /// A moment between writes: see [`Undo::begin_epoch`].
 pub type Epoch = u64;
@@ -26,35 +32,74 @@ pub struct Undo {
     epochs: VecDeque<BTreeMap<u64, Copy>>,
     first: Epoch,
     blocks: usize,
+    search: Option<Search>,
+    /// Of searches so far.
+    searches: u32,
 }
 
 #[derive(Debug)]
 struct Copy {
     /// Which sectors it is of.
     sectors: u8,
-    old: Box<[u8; BLOCK_BYTES as usize]>,
+    /// How many searches had begun when the block was written last: the latest of them does not
+    /// concern it.
+    searches: u32,
+    /// `None` stands for zeroes.
+    old: Option<Page>,
+}
+
+/// A search for copies that are not needed.
+#[derive(Debug)]
+struct Search {
+    /// What a loss of power would have taken when it began, ascending.
+    at_risk: Vec<Range<u64>>,
+    /// Where it goes on.
+    epoch: Epoch,
+    block: u64,
+    /// The first epoch that began later.
+    until: Epoch,
+    /// What is not needed of those that are looked at.
+    gone: Vec<u64>,
 }
 
 impl Undo {
-    /// Keeps what a range holds, which is about to be replaced. Ranges are whole sectors.
+    /// Keeps what a range holds, which is about to be written. Ranges are whole sectors. What is
+    /// all `replaced` need not stay, and reads as zeroes until it is.
     ///
     /// # Errors
     /// A data file that cannot be read.
-    pub fn keep(&mut self, data: &Data, range: Range<u64>) -> io::Result<()> {
+    pub fn keep(&mut self, data: &mut Data, range: &Range<u64>, replaced: bool) -> io::Result<()> {
         if self.epochs.is_empty() {
             self.epochs.push_back(BTreeMap::new());
         }
         let present = self.epochs.back_mut().expect("there is one");
-        for block in blocks(&range) {
-            let sectors = sectors_of(block, &range);
-            let copy = present.entry(block).or_insert_with(|| {
-                self.blocks += 1;
-                Copy { sectors: 0, old: Box::new([0; BLOCK_BYTES as usize]) }
-            });
+        for block in blocks(range) {
+            let sectors = sectors_of(block, range);
+            let copy = match present.entry(block) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    self.blocks += 1;
+                    place.insert(Copy { sectors: 0, searches: 0, old: None })
+                }
+            };
+            if let Some(search) = &self.search
+                && copy.searches < self.searches
+            {
+                copy.sectors &= sectors_within(block, &search.at_risk);
+            }
+            copy.searches = self.searches;
             let missing = sectors & !copy.sectors;
-            for part in runs(missing) {
-                let bytes = part.start as usize * 512..part.end as usize * 512;
-                data.read(block * BLOCK_BYTES + bytes.start as u64, &mut copy.old[bytes])?;
+            if missing == ALL_SECTORS
+                && replaced
+                && let Some(page) = data.take(block)
+            {
+                copy.old = page;
+            } else if missing != 0 {
+                let old = copy.old.get_or_insert_with(|| Box::new([0; PAGE_BYTES]));
+                for part in runs(missing) {
+                    let bytes = part.start as usize * 512..part.end as usize * 512;
+                    data.read(block * BLOCK_BYTES + bytes.start as u64, &mut old[bytes])?;
+                }
             }
             copy.sectors |= missing;
         }
@@ -97,15 +142,58 @@ impl Undo {
         }
     }
 
-    /// Forgets everything outside of these ranges, which ascend.
-    pub fn keep_only(&mut self, ranges: &[Range<u64>]) {
+    /// Begins to look for copies of what is not `at_risk` (ranges that ascend).
+    pub fn search_outside(&mut self, at_risk: Vec<Range<u64>>) {
+        self.searches += 1;
+        let until = self.first + self.epochs.len() as u64;
+        let gone = Vec::new();
+        self.search = Some(Search { at_risk, epoch: self.first, block: 0, until, gone });
+    }
+
+    /// Whether a search is under way.
+    pub fn is_searching(&self) -> bool {
+        self.search.is_some()
+    }
+
+    /// Looks at so many more copies, and forgets those that were not needed when the search
+    /// began.
+    pub fn search(&mut self, mut copies: usize) {
+        let Some(search) = &mut self.search else { return };
+        while copies > 0 {
+            if search.epoch < self.first {
+                (search.epoch, search.block) = (self.first, 0);
+            }
+            if search.epoch >= search.until {
+                self.search = None;
+                return;
+            }
+            let epoch = &mut self.epochs[(search.epoch - self.first) as usize];
+            let before = copies;
+            for (&block, copy) in epoch.range_mut(search.block..).take(before) {
+                copies -= 1;
+                search.block = block + 1;
+                if copy.searches < self.searches {
+                    copy.sectors &= sectors_within(block, &search.at_risk);
+                    if copy.sectors == 0 {
+                        search.gone.push(block);
+                    }
+                }
+            }
+            self.blocks -= search.gone.len();
+            for block in search.gone.drain(..) {
+                epoch.remove(&block);
+            }
+            if copies == before {
+                (search.epoch, search.block) = (search.epoch + 1, 0);
+            }
+        }
+    }
+
+    fn keep_only(&mut self, ranges: &[Range<u64>]) {
         for epoch in &mut self.epochs {
             let before = epoch.len();
             epoch.retain(|&block, copy| {
-                let start = block * BLOCK_BYTES;
-                let first = ranges.partition_point(|range| range.end <= start);
-                let near = ranges[first..].iter().take_while(|r| r.start < start + BLOCK_BYTES);
-                copy.sectors &= near.fold(0, |all, range| all | sectors_of(block, range));
+                copy.sectors &= sectors_within(block, ranges);
                 copy.sectors != 0
             });
             self.blocks -= before - epoch.len();
@@ -118,17 +206,19 @@ impl Undo {
     /// # Errors
     /// A data file that cannot be written.
     pub fn roll_back(&mut self, data: &mut Data, lost: &[Range<u64>]) -> io::Result<u64> {
+        self.search(usize::MAX);
         self.keep_only(lost);
         let mut sectors: u64 = 0;
         let capacity = data.capacity_bytes();
         while let Some(epoch) = self.epochs.pop_back() {
             self.blocks -= epoch.len();
             for (block, copy) in epoch {
+                let old = copy.old.as_deref().unwrap_or(&[0; PAGE_BYTES]);
                 for part in runs(copy.sectors) {
                     let bytes = part.start as usize * 512..part.end as usize * 512;
                     let start = block * BLOCK_BYTES + bytes.start as u64;
                     debug_assert!(start < capacity);
-                    data.write(start, &copy.old[bytes])?;
+                    data.write(start, &old[bytes])?;
                     sectors += u64::from(part.end - part.start);
                 }
             }
@@ -152,6 +242,14 @@ fn sectors_of(block: u64, range: &Range<u64>) -> u8 {
     let from = range.start.saturating_sub(start).min(BLOCK_BYTES) / SECTOR_BYTES;
     let until = range.end.saturating_sub(start).min(BLOCK_BYTES).div_ceil(SECTOR_BYTES);
     (from..until).fold(0, |sectors, sector| sectors | 1 << sector)
+}
+
+/// The sectors of a block that ranges cover, which ascend.
+fn sectors_within(block: u64, ranges: &[Range<u64>]) -> u8 {
+    let start = block * BLOCK_BYTES;
+    let first = ranges.partition_point(|range| range.end <= start);
+    let near = ranges[first..].iter().take_while(|range| range.start < start + BLOCK_BYTES);
+    near.fold(0, |all, range| all | sectors_of(block, range))
 }
 
 /// Runs of bits that are set.
@@ -182,6 +280,13 @@ mod tests {
         Forced(u64, u64),
         Flush,
         Completed,
+        /// What is at risk then.
+        Search(Vec<bool>),
+        Look(usize),
+    }
+
+    fn sectors_of_drive() -> impl Strategy<Value = Vec<bool>> {
+        prop::collection::vec(any::<bool>(), 64)
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -190,38 +295,50 @@ mod tests {
             1 => (0..64u64, 1..20u64).prop_map(|(from, length)| Step::Forced(from, length)),
             1 => Just(Step::Flush),
             1 => Just(Step::Completed),
+            1 => sectors_of_drive().prop_map(Step::Search),
+            2 => (1..5usize).prop_map(Step::Look),
         ]
     }
 
+    fn ranges(sectors: &[bool]) -> Vec<Range<u64>> {
+        (0..64u64).filter(|&at| sectors[at as usize]).map(|at| at * 512..(at + 1) * 512).collect()
+    }
+
     proptest! {
-        /// Against a list of what was durable when.
+        /// Against a list of what was durable when. What a search found to be at no risk is durable,
+        /// and is lost only if it was written again.
         #[test]
         fn what_was_durable_last_comes_back(
-            steps in prop::collection::vec(step(), 1..60), lost in prop::collection::vec(any::<bool>(), 64)
+            steps in prop::collection::vec(step(), 1..80),
+            mut lost in sectors_of_drive(),
+            replaced: bool,
         ) {
             let (mut data, mut undo) = (Data::in_memory(CAPACITY), Undo::default());
             let mut present = [0u8; 64];
             let mut durable = [0u8; 64];
+            let mut is_safe = [false; 64];
             // Content when each flush under way was submitted, which it makes durable.
             let mut flushes: VecDeque<(Epoch, [u8; 64], [u32; 64])> = VecDeque::new();
             // When each sector was forced last: an older flush does not undo that.
             let (mut forced, mut now) = ([0u32; 64], 0);
             for (number, step) in steps.iter().enumerate() {
                 now += 1;
-                match *step {
+                match step {
                     Step::Write(from, length) | Step::Forced(from, length) => {
-                        let sectors = from..(from + length).min(64);
+                        let sectors = *from..(from + length).min(64);
                         let range = sectors.start * 512..sectors.end * 512;
-                        undo.keep(&data, range.clone()).unwrap();
+                        undo.keep(&mut data, &range, replaced).unwrap();
                         let value = number as u8 + 1;
                         data.write(range.start, &vec![value; (range.end - range.start) as usize])
                             .unwrap();
-                        present[sectors.start as usize..sectors.end as usize].fill(value);
+                        let places = sectors.start as usize..sectors.end as usize;
+                        present[places.clone()].fill(value);
+                        is_safe[places.clone()].fill(false);
                         if matches!(step, Step::Forced(..)) {
                             undo.durable(range);
-                            for sector in sectors {
-                                durable[sector as usize] = value;
-                                forced[sector as usize] = now;
+                            for sector in places {
+                                durable[sector] = value;
+                                forced[sector] = now;
                             }
                         }
                     }
@@ -236,13 +353,22 @@ mod tests {
                             }
                         }
                     }
+                    Step::Search(at_risk) => {
+                        undo.search(usize::MAX);
+                        undo.search_outside(ranges(at_risk));
+                        for sector in (0..64).filter(|&sector| !at_risk[sector]) {
+                            durable[sector] = present[sector];
+                            forced[sector] = now;
+                            is_safe[sector] = true;
+                        }
+                    }
+                    Step::Look(copies) => undo.search(*copies),
                 }
             }
-            let ranges: Vec<Range<u64>> = (0..64u64)
-                .filter(|&sector| lost[sector as usize])
-                .map(|sector| sector * 512..(sector + 1) * 512)
-                .collect();
-            undo.roll_back(&mut data, &ranges).unwrap();
+            for sector in 0..64 {
+                lost[sector] &= !is_safe[sector];
+            }
+            undo.roll_back(&mut data, &ranges(&lost)).unwrap();
             prop_assert_eq!(undo.bytes(), 0);
             for sector in 0..64 {
                 let mut found = [0];
@@ -251,5 +377,19 @@ mod tests {
                 prop_assert_eq!(found[0], expected, "sector {}", sector);
             }
         }
+    }
+
+    #[test]
+    fn a_search_forgets_what_is_at_no_risk_a_few_at_a_time() {
+        let (mut data, mut undo) = (Data::in_memory(CAPACITY), Undo::default());
+        undo.keep(&mut data, &(0..CAPACITY), true).unwrap();
+        assert_eq!(undo.bytes(), CAPACITY);
+        undo.search_outside(vec![4096..8192]);
+        // Written since.
+        undo.keep(&mut data, &(512..1024), false).unwrap();
+        undo.search(4);
+        assert_eq!(undo.bytes(), CAPACITY - 2 * 4096);
+        undo.search(5);
+        assert_eq!((undo.bytes(), undo.is_searching()), (2 * 4096, false));
     }
 }
