@@ -12,7 +12,7 @@ RUST := Cargo.toml Cargo.lock $(shell find $(CRATES) -name '*.rs' -o -name Cargo
 READY := $(VENV)/.ready
 export PIP_QUIET := 1
 
-.PHONY: help demo test test-rust test-python lint format docs linkcheck clean
+.PHONY: help demo test test-rust test-python lint lint-rust lint-python format docs linkcheck clean
 .DEFAULT_GOAL := help
 
 help:
@@ -24,8 +24,11 @@ help:
 	@echo "make linkcheck   try every external link of the documentation (needs a network)"
 	@echo "make clean   remove everything that was built"
 
-$(READY): pyproject.toml $(RUST)
-	test -x $(BIN)/maturin || { $(PYTHON) -m venv $(VENV) && $(BIN)/pip install "maturin>=1.9,<2"; }
+$(BIN)/maturin:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install "maturin>=1.9,<2"
+
+$(READY): pyproject.toml $(RUST) | $(BIN)/maturin
 	$(BIN)/maturin develop --release --extras dev
 	@touch $@
 
@@ -37,16 +40,22 @@ test: test-rust test-python
 test-rust:
 	cargo test --workspace
 
-# Files of tests go to at most four processes; one file stays in one, with its fixtures.
+# Files of tests go to at most four processes; one file stays in one, with its fixtures. Which tests
+# are slowest is told.
 test-python: $(READY)
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --durations 20 --durations-min 2
 
-lint: $(READY)
+lint: lint-rust lint-python
+
+# Runs beside what makes the extension (make --jobs): of the environment it needs the interpreter only.
+lint-rust: | $(BIN)/maturin
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy -p fourcorners-real --lib --test elsewhere -- --cfg portable -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --workspace
 	.ci/packages
+
+lint-python: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -58,9 +67,10 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# What was read for the site, its notebook among it, is not read again for the manual page.
 docs: $(READY)
-	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
-	$(BIN)/sphinx-build -W --keep-going -q -b man docs docs/_build/man
+	$(BIN)/sphinx-build -W --keep-going -q -d docs/_build/read -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -d docs/_build/read -b man docs docs/_build/man
 
 # Needs a network, which the tests do without: they check what can be checked offline.
 linkcheck: $(READY)
