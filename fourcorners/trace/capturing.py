@@ -171,7 +171,8 @@ def _check_elsewhere(device: Path, number: tuple[int, int], out: Path) -> None:
 def _tracefs() -> Path:
     """Where the events are; raises :class:`UserError`, which says what is missing."""
     for root in _TRACEFS:
-        if (root / "events").is_dir():
+        # Its folder is closed to others, so that is_dir would fail.
+        if os.access(root / "events", os.R_OK | os.X_OK):
             if (root / "events/block/block_rq_issue").is_dir():
                 return root
             raise UserError(
