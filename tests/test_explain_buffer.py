@@ -103,3 +103,30 @@ def test_parts_of_a_burst_that_show_different_buffers_show_none(
     found = _size(monkeypatch, _curve(8 * MIB, 60e6, 2**14), uneven)
     assert found.value is None
     assert found.said.code == "write_buffer_bytes.uneven"
+
+
+def _in_rounds(room: float, kinds_s: tuple[float, ...], row: float, link: float) -> Curve:
+    """What a drive with so much room accepts whose dies take together a row of each kind of pages
+    in turn, which makes as much room when it is programmed."""
+    block = 2**14
+    ends = np.cumsum(np.resize(kinds_s, 3000)) + 0.1e-3
+    count = np.arange(1, 32 * MIB // block + 1, dtype=np.float64) * block
+    # The rounds that have to end before there is room for so much.
+    rounds = np.ceil((count - room) / row).astype(np.int64)
+    due = np.where(rounds > 0, ends[np.maximum(rounds, 1) - 1], 0.0)
+    seconds = np.zeros(len(count))
+    before = 0.0
+    for place, at in enumerate(due):
+        before = seconds[place] = max(before + block / link, at)
+    return Curve(seconds, count)
+
+
+@pytest.mark.parametrize("kinds_s", [(1.5e-3,), (0.8e-3, 2.2e-3), (0.6e-3, 1.2e-3, 2.7e-3)])
+def test_rounds_of_pages_of_all_kinds_show_the_buffer(kinds_s: tuple[float, ...]) -> None:
+    row = 2.0**18
+    found = read_curve(_in_rounds(MIB, kinds_s, row, 2e9), 2**14, row)
+    assert found is not None
+    assert found.round_bytes == pytest.approx(row, rel=0.02)
+    assert found.longest_round == pytest.approx(max(kinds_s) / np.mean(kinds_s), rel=0.03)
+    assert found.size_bytes == pytest.approx(MIB, rel=0.03)
+    assert abs(found.size_bytes - MIB) <= found.margin_bytes < 0.1 * MIB

@@ -65,7 +65,14 @@ flash."""
 _HEIGHTS = 0.7, 1.2
 """The limits of the height of the steps, over that of a round whose bytes all come at the link's
 rate. With lower or higher steps the period is not one round of the dies, but a pattern of single
-rows, or two rounds of pages with different program times."""
+rows."""
+
+_KINDS_MAX = 4
+"""A cell holds at most so many bits, and has as many kinds of pages."""
+
+_TURNS_OFF = 0.05
+"""What the dies take in a period is so many turns of all dies if it differs by no more than this
+share: by the resolution of the period."""
 
 _TURNS_MAX, _START_MAX = 20, 0.5
 """The start of the first round can be found if the buffer is full within so many periods; it takes
@@ -110,6 +117,8 @@ class Buffer:
     """The bytes that all dies program in one round; zero where no rounds show."""
     level_bytes: float
     """The bytes at time zero of the line at the drain rate that is the mean of the curve."""
+    longest_round: float = 1.0
+    """The longest round over the mean one: pages of different kinds take different times."""
 
     @property
     def accepted_bytes(self) -> float:
@@ -125,12 +134,15 @@ class Buffer:
         return accepted + self.round_bytes >= _FILLED_MIN * self.accepted_bytes
 
 
-def read_curve(curve: Curve, block_bytes: float, *, in_rounds: bool = True) -> Buffer | None:
+def read_curve(
+    curve: Curve, block_bytes: float, turn_bytes: float | None = None, *, in_rounds: bool = True
+) -> Buffer | None:
     """The buffer, if the curve has a fast and a slow part.
 
     Args:
         curve: the curve of a burst.
         block_bytes: the size of its requests.
+        turn_bytes: what all dies take in one turn, if other measurements show it.
         in_rounds: whether the drive has dies, which work in rounds.
     """
     total_s = float(curve.seconds[-1])
@@ -150,11 +162,13 @@ def read_curve(curve: Curve, block_bytes: float, *, in_rounds: bool = True) -> B
     upper, lower = (float(np.quantile(above, share)) for share in (_EDGE, 1 - _EDGE))
     steps = upper - lower
     drain_margin = max(0.3 * abs(halves[0] - halves[1]), 0.8e-3 * drain)
+    longest = 1.0
     if in_rounds:
         rounds = find_rounds(curve, drain, _full_s(curve, above, drain, link))
-        if rounds is not None and _are_of_dies(rounds, drain, link):
-            round_bytes, level = drain * rounds.period_s, rounds.mean_bytes
-            size, margin = _filled(rounds, drain)
+        told = None if rounds is None else _told(rounds, drain, link, turn_bytes)
+        if rounds is not None and told is not None:
+            level = rounds.mean_bytes
+            size, margin, round_bytes, longest = told
         else:
             round_bytes, level = 0.0, float(above.mean())
             size, margin = level + drain * _LAG_S[0], drain * _LAG_S[1]
@@ -168,7 +182,9 @@ def read_curve(curve: Curve, block_bytes: float, *, in_rounds: bool = True) -> B
     if size < _BLOCKS_MIN * block_bytes or size > _FULL_SHARE * float(curve.count_bytes[-1]):
         return None
     margin += block_bytes
-    return Buffer(size, margin, link, drain, drain_margin, steps / size, round_bytes, level)
+    return Buffer(
+        size, margin, link, drain, drain_margin, steps / size, round_bytes, level, longest
+    )
 
 
 def _lever(late_s: Floats, halves: list[float], full_s: float) -> float:
@@ -191,6 +207,37 @@ def _full_s(curve: Curve, above: Floats, drain: float, link: float) -> float:
     return float(curve.seconds[reached]) + 2 * (mean - least) / (link - drain)
 
 
+def _told(
+    rounds: Rounds, drain: float, link: float, turn_bytes: float | None
+) -> tuple[float, float, float, float] | None:
+    """The size of the buffer and its uncertainty, the bytes of a round, and the longest round over
+    the mean one; ``None`` where the period is none of whole rounds.
+
+    A period in which all dies take several turns is one of as many kinds of pages. Without other
+    measurements of a turn it cannot be told from a pattern of single rows.
+    """
+    period_bytes = drain * rounds.period_s
+    count = 0 if turn_bytes is None else round(period_bytes / turn_bytes)
+    if turn_bytes is None or not (
+        2 <= count <= _KINDS_MAX
+        and abs(period_bytes / (count * turn_bytes) - 1) <= _TURNS_OFF
+        and rounds.low_bytes > -_START_MARGINS[0] * period_bytes
+    ):
+        ends_s = np.zeros(1)
+        if not _are_of_dies(rounds, drain, link):
+            return None
+        return *_filled(rounds, ends_s, drain), period_bytes, 1.0
+    found = rounds.ends_s(count, drain, link)
+    if found is None:
+        # The curve is lowest at about the end of the longest round, which is the last of each turn.
+        round_bytes = period_bytes / count
+        margin = _START_MARGINS[1] * round_bytes + drain * rounds.resolution_s
+        return rounds.low_bytes + round_bytes, margin, round_bytes, 1.0
+    apart_s = np.diff(found, append=rounds.period_s)
+    longest = float(apart_s.max() / apart_s.mean())
+    return *_filled(rounds, found, drain), period_bytes / count, longest
+
+
 def _are_of_dies(rounds: Rounds, drain: float, link: float) -> bool:
     round_bytes = drain * rounds.period_s
     height = rounds.rise_bytes / ((1 - drain / link) * round_bytes)
@@ -199,13 +246,24 @@ def _are_of_dies(rounds: Rounds, drain: float, link: float) -> bool:
     return fits and _HEIGHTS[0] < height < _HEIGHTS[1]
 
 
-def _filled(rounds: Rounds, drain: float) -> tuple[float, float]:
-    """The size of the buffer and its uncertainty, from the lowest points of the curve."""
-    turns = rounds.low_s / rounds.period_s
-    start = turns % 1
-    told = turns < _TURNS_MAX and start < _START_MAX
-    margin = _START_MARGINS[0 if told else 1] * rounds.period_s + rounds.resolution_s
-    if not told:
-        margin += max(_SHORT_S - rounds.period_s, 0.0)
-    size = rounds.low_bytes + drain * rounds.period_s * (1 + (start if told else 0.0))
-    return size, drain * margin
+def _filled(rounds: Rounds, ends_s: Floats, drain: float) -> tuple[float, float]:
+    """The size of the buffer and its uncertainty, from the lowest points of the curve.
+
+    The first round of all begins soon after the burst. What seems to end then, if the ends of
+    rounds are followed back, is no round, and shows which kind of pages came first.
+    """
+    count = len(ends_s)
+    round_s = rounds.period_s / count
+    shortest_s = float(np.diff(ends_s, append=rounds.period_s).min())
+    early_s = (rounds.low_s + ends_s) % rounds.period_s
+    first = int(np.argmin(early_s))
+    told = rounds.low_s < _TURNS_MAX * round_s and early_s[first] < _START_MAX * shortest_s
+    margin_s = _START_MARGINS[0 if told else 1] * round_s + rounds.resolution_s
+    # By how much the rounds until the minimum are longer than the mean, from each kind on.
+    longer_s = (rounds.period_s - ends_s) - round_s * (count - np.arange(count))
+    if told:
+        late_s = float(early_s[first] + longer_s[first])
+    else:
+        late_s = float(longer_s.max() + longer_s.min()) / 2
+        margin_s += float(np.ptp(longer_s)) / 2 + max(_SHORT_S - round_s, 0.0)
+    return rounds.low_bytes + drain * (round_s + late_s), drain * margin_s

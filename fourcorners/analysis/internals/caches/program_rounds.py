@@ -3,6 +3,10 @@
 Once its buffer is full, a drive accepts as much as its dies have programmed. All dies begin at
 about the same time and take equally long. Therefore the curve climbs in periodic steps, and lies
 above and below the line of the mean rate in alternation.
+
+Where pages are of different kinds, all dies program a page of one kind, then all of them one of the
+next kind. The rounds last differently long, and the curve repeats itself only after as many rounds
+as there are kinds. In each of them it climbs by as much.
 """
 
 from __future__ import annotations
@@ -31,6 +35,17 @@ _PLACES = 1500
 _PERIODS_MIN = 3
 """A window must contain at least so many periods."""
 
+_HEIGHTS = 0.7, 1.2
+"""The limits of the height of the steps: over that of a round whose bytes all come at the link's
+rate, and over all of its bytes, which a large request brings at once."""
+
+_FALLS_MIN = 0.15
+"""Between two steps the curve falls by at least this share of such a height, or they are one: two
+rounds of quick pages may end before the link has brought what the first of them made room for."""
+
+_NEAR = 8
+"""A minimum is found again within this part of a period of its place in the first period."""
+
 _REPEATS_MAX, _MOVES_MIN = 0.15, 0.5
 """The curve repeats itself if the variance of its gain in a period is below the first share of the
 largest variance in shorter times. There are steps if this largest variance is above the second
@@ -41,7 +56,8 @@ value, over what chance would make it."""
 class Rounds:
     """The period of the rounds with its resolution, and the bytes above the line at the drain rate
     through zero: their minimum, just before the curve climbs, and its time; their mean; and their
-    rise from minimum to maximum."""
+    rise from minimum to maximum. ``turns_bytes`` are the bytes above the line in the course of
+    periods, each from its minimum on; with shape (periods, places)."""
 
     period_s: float
     resolution_s: float
@@ -49,6 +65,51 @@ class Rounds:
     low_s: float
     mean_bytes: float
     rise_bytes: float
+    turns_bytes: Floats
+
+    def ends_s(self, count: int, drain_rate: float, link_rate: float) -> Floats | None:
+        """When the rounds of a period end: from the minimum of the curve on, ascending, with shape
+        (count,). ``None`` where most periods do not show so many equal steps.
+
+        Args:
+            count: the number of rounds.
+            drain_rate: the rate in bytes per second once the buffer is full.
+            link_rate: the rate at which the curve climbs.
+        """
+        round_bytes = drain_rate * self.period_s / count
+        height = (1 - drain_rate / link_rate) * round_bytes
+        least, most = _HEIGHTS[0] * height, _HEIGHTS[1] * round_bytes
+        shown = [
+            starts
+            for starts, heights in (_steps(turn, _FALLS_MIN * height) for turn in self.turns_bytes)
+            if len(starts) == count and all(least < one < most for one in heights)
+        ]
+        if 2 * len(shown) <= len(self.turns_bytes):
+            return None
+        ends: Floats = np.median(shown, axis=0) * self.period_s / self.turns_bytes.shape[1]
+        return ends
+
+
+def _steps(turn: Floats, least: float) -> tuple[list[int], list[float]]:
+    """The places where the curve begins to climb and the heights by which it does, between which it
+    falls by ``least`` or more."""
+    starts, heights = [0], []
+    low = high = 0
+    climbs = True
+    for place, value in enumerate([*turn, turn[0]]):
+        at = place % len(turn)
+        if climbs:
+            if value > turn[high]:
+                high = at
+            elif value < turn[high] - least:
+                heights.append(float(turn[high] - turn[starts[-1]]))
+                low, climbs = at, False
+        elif value < turn[low]:
+            low = at
+        elif value > turn[low] + least:
+            starts.append(low)
+            high, climbs = at, True
+    return starts, heights
 
 
 def find_rounds(curve: Curve, drain_rate: float, full_s: float) -> Rounds | None:
@@ -77,8 +138,17 @@ def find_rounds(curve: Curve, drain_rate: float, full_s: float) -> Rounds | None
             if lag * step_s < _PERIOD_MIN_S or rise < coarse:
                 return None
             mean = float(turns.mean())
-            return Rounds(lag * step_s, step_s, low, float(places[first]), mean, rise)
+            each = np.array([_from_low(turn, first) for turn in turns])
+            return Rounds(lag * step_s, step_s, low, float(places[first]), mean, rise, each)
     return None
+
+
+def _from_low(turn: Floats, about: int) -> Floats:
+    """A period from the minimum near that place on: in the course of many periods it moves, as the
+    period is no whole number of places."""
+    reach = len(turn) // _NEAR
+    near = (about + np.arange(-reach, reach + 1)) % len(turn)
+    return np.roll(turn, -int(near[np.argmin(turn[near])]))
 
 
 def _period(above: Floats) -> int | None:

@@ -28,6 +28,7 @@ from fourcorners.analysis.internals.caches.buffer_line import (
 from fourcorners.analysis.internals.caches.burst_curve import Curve, completion_curve
 from fourcorners.analysis.internals.link import generation
 from fourcorners.analysis.internals.method import pace
+from fourcorners.analysis.internals.nand.programs import turn_bytes
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
@@ -118,7 +119,8 @@ class BufferShown:
 def _read(view: View, curve: Curve, block_bytes: float) -> Buffer | None:
     """The buffer that a curve shows. Its size is where the line of the late part of the curve
     begins, and is uncertain by what drains until then if the pace changes from minute to minute."""
-    buffer = read_curve(curve, block_bytes, in_rounds=not view.is_disk)
+    turn = None if view.is_disk else view.once(turn_bytes)
+    buffer = read_curve(curve, block_bytes, turn, in_rounds=not view.is_disk)
     if buffer is None:
         return None
     off = two_sided_t(math.inf) * view.once(pace.scatter)
@@ -327,9 +329,13 @@ def drain_rate(view: View) -> Answer:
     buffer = found.buffer if short is None else short.buffer
     evidence = found.evidence if short is None else short.evidence
     rate = buffer.drain_rate
+    # Of a short round the other burst may show more.
+    seen = buffer if buffer.round_bytes else found.buffer
+    round_s = seen.round_bytes / seen.drain_rate
     detail = {
         "goodness": {"steps_over_size": buffer.scatter},
-        "round_s": buffer.round_bytes / rate,
+        "round_s": round_s,
+        "longest_round_s": round_s * seen.longest_round,
     }
     answer = known(
         rate,
@@ -341,7 +347,9 @@ def drain_rate(view: View) -> Answer:
     return answer.checked(Assumption.EVEN_DRAIN, True, evidence)
 
 
-def round_s(view: View) -> float:
-    """The period of the steps in which a full buffer accepts a burst; zero where no steps show."""
+def rounds_s(view: View) -> tuple[float, float]:
+    """The mean and the longest time between the steps in which a full buffer accepts a burst; zero
+    where no steps show."""
     drain = view.answer("write_drain_rate")
-    return 0.0 if drain is None else float(drain.detail.get("round_s", 0.0))
+    detail = {} if drain is None else drain.detail
+    return float(detail.get("round_s", 0.0)), float(detail.get("longest_round_s", 0.0))

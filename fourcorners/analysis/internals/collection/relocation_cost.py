@@ -34,18 +34,19 @@ _PROGRAM_TRANSFER = 0.5
 """The transfer of a page to the die, which a program needs too, in times of a page read."""
 
 _ROUND_MIN = 0.6
-"""The least period of the dies' rounds, in times of a program as reads show it; a round lasts a
-little longer than a program. Shorter periods are those of single rows, which something before the
-dies delivers one by one."""
+"""The least time of the longest of the dies' rounds, in times of a program as reads show it; a
+round lasts a little longer than a program. Shorter rounds are single rows, which something before
+the dies delivers one by one."""
 
 
-def cost_of_moving(view: View, round_s: float) -> float | None:
+def cost_of_moving(view: View, round_s: float, longest_round_s: float) -> float | None:
     """The time to move a unit over the time to write one; ``None`` where too few reads show it, or
     where something other than the dies limits writing.
 
     Args:
         view: the view of the run.
-        round_s: the period of the steps in which the drive accepts a burst of writes.
+        round_s: the mean time between the steps in which the drive accepts a burst of writes.
+        longest_round_s: the longest one: pages of different kinds take different times.
     """
     beside = view.once(waits)
     if beside is None or len(beside.seconds) < _READS_MIN:
@@ -56,6 +57,8 @@ def cost_of_moving(view: View, round_s: float) -> float | None:
     if len(waited_s) < _READS_MIN or not _READ_S[0] <= read_s <= _READ_S[1]:
         return None
     program_s = float(np.quantile(waited_s, _WAITED_QUANTILE))
-    if round_s < _ROUND_MIN * program_s:
+    if longest_round_s < _ROUND_MIN * program_s:
         return None
+    # Reads wait longest for the slowest kind of pages.
+    program_s *= round_s / longest_round_s
     return 1 + _PAGES_READ * read_s / (program_s + _PROGRAM_TRANSFER * read_s)

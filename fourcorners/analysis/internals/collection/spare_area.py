@@ -339,7 +339,7 @@ def by_amplification(view: View) -> Answer:
     )
     if slc_cache_bytes:
         return unknown(say("slc_cache"))
-    cost = cost_of_moving(view, write_buffer.round_s(view))
+    cost = cost_of_moving(view, *write_buffer.rounds_s(view))
     if cost is None:
         return unknown(say("no_rounds"))
     erased_bytes, erasure = view.value("superblock_bytes"), view.once(cycle)
