@@ -27,6 +27,7 @@ mod cpu;
 mod custody;
 mod dependences;
 mod feed;
+mod first;
 mod measurement;
 mod open_loop;
 mod paced_loop;

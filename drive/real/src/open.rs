@@ -139,8 +139,8 @@ impl RealFile {
     }
 
     /// The same for a worker whose requests are due at times, as what is due while it has no
-    /// processor is late: it goes before other threads where that is permitted, and, unless
-    /// `cpus` names others, keeps off processors that the device interrupts.
+    /// processor is late: unless `cpus` names others, it keeps off processors that the device
+    /// interrupts.
     pub fn punctual_target(&self, seed: u64) -> RealTarget {
         let mut target = self.target(seed);
         target.is_punctual = true;

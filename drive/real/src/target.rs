@@ -187,10 +187,6 @@ impl Target for RealTarget {
                 namespace.command_bytes_max()
             )));
         }
-        if self.is_punctual {
-            // Before it is bound to one: others have those that are left.
-            processors::go_first();
-        }
         if !self.engine.cpus.is_empty() {
             bind_to_cpu(self.engine.cpus[(self.index % self.engine.cpus.len() as u64) as usize])?;
         }

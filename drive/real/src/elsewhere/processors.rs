@@ -1,4 +1,4 @@
-//! Binding threads to processors and putting them before others, which is left to the system.
+//! Binding threads to processors, which is left to the system.
 
 use std::io;
 
@@ -7,9 +7,6 @@ pub(crate) const COUNT_MAX: u32 = 1024;
 
 /// Left to the system.
 pub(crate) fn keep_off(_some: &[u32]) {}
-
-/// Left to the system.
-pub(crate) fn go_first() {}
 
 /// # Errors
 /// Always.
