@@ -174,3 +174,44 @@ def test_a_flush_after_no_whole_number_of_writes_is_as_frequent(tmp_path: Path) 
     kind, rate, ios, *_ = log.arrival.split(":")
     assert (log.flush_every_writes, kind, ios) == (1, "bursts", "2")
     assert float(rate) == pytest.approx(2 * 800 / fit.length_s, rel=0.01)
+
+
+def test_a_rate_that_changes_is_two_streams(tmp_path: Path) -> None:
+    """Commits twice as often in the first quarter, and a checkpoint every two seconds from the
+    first one on: each stream has its own rate in its own time, and bursts come when they came."""
+    generator = np.random.default_rng(6)
+    rows = []
+    early = np.cumsum(generator.exponential(7e6, 3_000))
+    late = 5e9 + np.cumsum(generator.exponential(14e6, 3_000))
+    for time in [*early[early < 5e9].tolist(), *late[late < 20e9].tolist()]:
+        rows.append((int(time), "write", 0, 4096 * int(generator.integers(1000)), 4096))
+    for number in range(10):
+        for io in range(200):
+            offset = (1 << 30) + 4096 * int(generator.integers(9000))
+            rows.append((int(1e9 + number * 2e9 + io * 2e4), "write", 0, offset, 4096))
+    fit = fc.trace_fit(made(tmp_path / "changing.csv", rows))
+    (checkpoints,) = [one for one in fit.streams if one.arrival.startswith("bursts")]
+    assert (checkpoints.start_s, checkpoints.stop_s) == (pytest.approx(1, abs=0.02), None)
+    before, after = sorted(
+        (one for one in fit.streams if one is not checkpoints), key=lambda one: one.start_s
+    )
+    assert (before.start_s, before.stop_s) == (0, pytest.approx(5, abs=0.3))
+    assert (after.start_s, after.stop_s) == (before.stop_s, None)
+    for stream, rate in ((before, 1 / 7e-3), (after, 1 / 14e-3)):
+        kind, found = stream.arrival.split(":")
+        assert kind == "poisson"
+        assert float(found) == pytest.approx(rate, rel=0.1)
+    suite = tmp_path / "changing.toml"
+    suite.write_text(fit.suite)
+    [test] = find_suite(str(suite)).plan(Subject("simulated", 240 * 10**9)).tests
+    [measurement] = test.phases[0].measurements
+    ends = [one.end_s for one in measurement.workload.streams if one.end_s is not None]
+    assert ends == [pytest.approx(before.stop_s)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_rate_that_is_constant_is_one_stream(tmp_path: Path, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    times = np.cumsum(generator.exponential(1e7, 500)).astype(int).tolist()
+    rows = [(time, "read", 0, 4096 * int(generator.integers(1 << 20)), 4096) for time in times]
+    assert len(fc.trace_fit(made(tmp_path / "constant.csv", rows)).streams) == 1

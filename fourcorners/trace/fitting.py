@@ -1,15 +1,12 @@
 """A trace becomes a workload of streams: a suite file that runs like any other.
 
-Reads and writes are told apart, of each what goes on where another one of the last 32 ended from
-what does not, of each of these what comes in large bursts from the rest, and of writes those
-that a flush follows, where it follows no whole number of them. Each of the up to twelve parts is a
-stream with its own sizes, places, skew and arrivals. What streams cannot say is counted and told.
+Each part of the trace is a stream with its own sizes, places, skew and arrivals. What streams
+cannot say is counted and told.
 """
 
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,36 +18,18 @@ from fourcorners.documents import Part
 from fourcorners.errors import UserError
 from fourcorners.recording import NS
 from fourcorners.trace.changing import transformed
+from fourcorners.trace.parting import BURST_MIN, TracePart, bursts, flushes_of_writes, parts_of
 from fourcorners.trace.skew import fitted_zipf
 from fourcorners.wording import chosen_size, count
 
 _IOS_MAX = 2_000_000
 """Some seconds of work, and 200 MB."""
-_ENDS_KEPT = 32
-"""As "trace info" has it: more streams than a host has open at a time, few enough for chance."""
-_RUN_MIN = 4
-"""I/Os of a run, its first one with them: by chance two may follow one another, hardly four."""
-_SHARE_MIN = 0.02
-"""Of an operation's I/Os: what is rarer belongs to its other part."""
 _SIZES_MAX = 16
 """What a person can read in the file."""
 _DEPTH = 256
 """Most that a stream has outstanding: it issues when the trace did, as far as that goes."""
 _ENDLESS_IOS = 4096
 """A run of more is one that goes on through the span."""
-_BURST_GAP = 0.25
-"""Of the mean gap: what comes closer belongs to a burst. Of arrivals at random 22 % do, so that a
-burst has 1.28 of them in the mean."""
-_BURST_MIN = 1.6
-"""I/Os of a burst in the mean: well above those 1.28, and below the 2 of writes most of which have
-a flush right behind them."""
-_LARGE = 8
-"""A burst of so many times the median one's I/Os is of another kind."""
-_LARGE_SHARE = 0.05
-"""Of the I/Os that are in large bursts, or in others: of fewer no stream is made."""
-_FLUSHES_WRONG = 1 / 8
-"""Of a part's flushes: a stream flushes after a whole number of writes, and from four on that is as
-far off as rounding can be."""
 _REGULAR = 0.3
 """Of the squared coefficient of variation of the gaps, which is 1 of arrivals at random: below it
 they are at equal distances."""
@@ -73,6 +52,11 @@ class FittedStream(Part):
     span_bytes: int
     fua: bool
     flush_every_writes: int | None
+    start_s: float = 0.0
+    """When it begins, from the start of the trace: after a change of its rate, or with the first of
+    its bursts."""
+    stop_s: float | None = None
+    """When its rate changes; None where it goes on to the end."""
 
 
 class FitFigure(Part):
@@ -123,34 +107,21 @@ def fitted(file: Path | str, *, name: str | None = None, format: str | None = No
             left_out[other] = number
     if moving.sum() < 2 or length_s <= 0:
         raise UserError(f"{file} has no two reads or writes at different times: nothing to fit")
-    sequential = _sequential(columns)
-    parts: list[tuple[str, bool, npt.NDArray[np.bool_]]] = []
-    flushes, flushed = _flushes(operations)
+    flushes, flushed = flushes_of_writes(operations)
     if alone := int((operations == "flush").sum()) - len(flushes):
         left_out["flush"] = alone
-    for operation in ("read", "write"):
-        of = operations == operation
-        in_runs = of & sequential
-        if of.sum() and in_runs.sum() < _SHARE_MIN * of.sum():
-            in_runs = np.zeros_like(of)
-        elif of.sum() and (of & ~in_runs).sum() < _SHARE_MIN * of.sum():
-            in_runs = of
-        parts += [
-            (operation, runs, part)
-            for runs, chosen in ((True, in_runs), (False, of & ~in_runs))
-            for large in _by_bursts(times, chosen)
-            for part in _by_flushes(large, flushed)
-        ]
+    parts = parts_of(columns, flushed)
     found = []
-    for operation, runs, chosen in parts:
+    for one in parts:
+        chosen = one.chosen
         own = flushes[chosen[flushed]]
         own_fua = fua[chosen]
         is_fua = bool(own_fua.mean() >= 0.5)
         if wrong := int((own_fua != is_fua).sum()):
             key = "writes without FUA" if is_fua else "FUA"
             left_out[key] = left_out.get(key, 0) + wrong
-        stream = _stream(columns, operation, runs, chosen, is_fua)
-        rate = stream.ios / length_s
+        stream = _stream(columns, one.operation, one.sequential, chosen, is_fua)
+        rate = stream.ios / ((one.end_ns - one.begin_ns) * NS)
         if len(own):
             stream.flush_every_writes = max(round(stream.ios / len(own)), 1)
             # A flush takes the place of a request among those that are due, and comes when it
@@ -158,6 +129,11 @@ def fitted(file: Path | str, *, name: str | None = None, format: str | None = No
             rate *= 1 + 1 / stream.flush_every_writes
         due = np.sort(np.concatenate([times[chosen], times[own]]).astype(np.int64))
         stream.arrival = _arrival(due, rate)
+        # The first burst comes when it came in the trace, and as many as in the trace.
+        period_s = len(due) / len(bursts(due)) / rate if "bursts" in stream.arrival else 0.0
+        waits_s = min((int(due[0]) - one.begin_ns) * NS, period_s)
+        stream.start_s = (one.begin_ns - int(times[0])) * NS + waits_s
+        stream.stop_s = None if one.end_ns == times[-1] else (one.end_ns - int(times[0])) * NS
         found.append(stream)
     _place(found, columns, parts)
     return TraceFit(
@@ -190,62 +166,6 @@ def _columns(file: Path, format: str | None) -> dict[str, npt.NDArray[np.generic
         raise UserError(f"{file} has no I/Os: nothing to fit")
     whole = pa.Table.from_batches(batches)
     return {one: np.asarray(whole[one].to_numpy()) for one in names}
-
-
-def _sequential(columns: dict[str, npt.NDArray[np.generic]]) -> npt.NDArray[np.bool_]:
-    """Whether each I/O is one of a run."""
-    number = len(columns["time_ns"])
-    run_of = np.full(number, -1, dtype=np.int64)
-    lengths: list[int] = []
-    ends: dict[str, OrderedDict[tuple[int, int], int]] = {
-        "read": OrderedDict(),
-        "write": OrderedDict(),
-    }
-    rows = zip(
-        columns["operation"].tolist(),
-        columns["volume"].tolist(),
-        columns["offset_bytes"].tolist(),
-        columns["length_bytes"].tolist(),
-        strict=True,
-    )
-    for row, (operation, volume, offset, length) in enumerate(rows):
-        known = ends.get(operation)
-        if known is None:
-            continue
-        run = known.pop((volume, offset), -1)
-        if run < 0:
-            run = len(lengths)
-            lengths.append(0)
-        lengths[run] += 1
-        run_of[row] = run
-        known[volume, offset + length] = run
-        if len(known) > _ENDS_KEPT:
-            known.popitem(last=False)
-    is_run = np.asarray([*lengths, 0]) >= _RUN_MIN
-    is_run[-1] = False
-    result: npt.NDArray[np.bool_] = is_run[run_of]
-    return result
-
-
-def _by_bursts(
-    times: npt.NDArray[np.generic], chosen: npt.NDArray[np.bool_]
-) -> list[npt.NDArray[np.bool_]]:
-    """What comes in bursts far larger than most, such as a checkpoint beside commits, and the
-    rest; one part where there is no such difference, none of nothing."""
-    rows = np.flatnonzero(chosen)
-    if len(rows) < 3:
-        return [chosen] if len(rows) else []
-    gaps = np.diff(times[rows].astype(np.int64))
-    burst = np.concatenate([[0], np.cumsum(gaps >= _BURST_GAP * gaps.mean())])
-    sizes = np.bincount(burst)
-    is_large = sizes >= max(_LARGE * float(np.median(sizes)), _LARGE)
-    inside = is_large[burst]
-    if not _LARGE_SHARE <= inside.mean() <= 1 - _LARGE_SHARE or is_large.sum() < 2:
-        return [chosen]
-    large, rest = np.zeros_like(chosen), np.zeros_like(chosen)
-    large[rows[inside]] = True
-    rest[rows[~inside]] = True
-    return [large, rest]
 
 
 def _stream(
@@ -354,9 +274,9 @@ def _arrival(times: Array, rate: float) -> str:
     poisson = f"poisson:{max(rate, 0.001):.6g}"
     if len(gaps) < 2 or gaps.mean() <= 0:
         return poisson
-    firsts = _bursts(times)
+    firsts = bursts(times)
     each = len(times) / len(firsts)
-    if each >= _BURST_MIN:
+    if each >= BURST_MIN:
         lasts = np.append(firsts[1:], len(times)) - 1
         inside = float((times[lasts] - times[firsts]).sum()) / max(len(times) - len(firsts), 1)
         ios = min(round(each), 1 << 20)
@@ -368,55 +288,16 @@ def _arrival(times: Array, rate: float) -> str:
     return f"fixed:{max(rate, 0.001):.6g}" if variation < _REGULAR else poisson
 
 
-def _bursts(times: Array) -> npt.NDArray[np.intp]:
-    """The first I/O of each burst. What comes close together is one, and so are bursts that do: a
-    checkpoint whose writes reach the drive in portions is one for what waits behind it."""
-    firsts = np.arange(len(times))
-    while len(firsts) > 2:
-        ends = times[np.append(firsts[1:], len(times)) - 1]
-        apart = (times[firsts[1:]] - ends[:-1]).astype(np.float64)
-        begins = np.append(True, apart >= _BURST_GAP * np.diff(times[firsts]).mean())
-        if len(firsts) < _BURST_MIN * begins.sum():
-            break
-        firsts = firsts[begins]
-    return firsts
-
-
-def _flushes(
-    operations: npt.NDArray[np.generic],
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The flushes that belong to writes, one to each, and the writes: the last ones before them."""
-    flushes = np.flatnonzero(operations == "flush")
-    writes = np.flatnonzero(operations == "write")
-    before = np.searchsorted(writes, flushes)
-    flushes, owners = flushes[before > 0], writes[before[before > 0] - 1]
-    owners, first = np.unique(owners, return_index=True)
-    return flushes[first], owners
-
-
-def _by_flushes(
-    chosen: npt.NDArray[np.bool_], flushed: npt.NDArray[np.intp]
-) -> list[npt.NDArray[np.bool_]]:
-    """Writes that a flush follows, and the rest, where a flush after a whole number of them would
-    be far too often or too seldom; one part where it would not, or where none has one."""
-    own = flushed[chosen[flushed]]
-    each = int(chosen.sum()) / max(len(own), 1)
-    if not len(own) or abs(round(each) - each) <= _FLUSHES_WRONG * each:
-        return [chosen]
-    with_flush = np.zeros_like(chosen)
-    with_flush[own] = True
-    return [with_flush, chosen & ~with_flush]
-
-
 def _place(
     found: Sequence[FittedStream],
     columns: dict[str, npt.NDArray[np.generic]],
-    parts: Sequence[tuple[str, bool, npt.NDArray[np.bool_]]],
+    parts: Sequence[TracePart],
 ) -> None:
     """Streams whose places do not overlap in the trace lie one behind the other, the others
     together."""
     extents = []
-    for stream, (_, _, chosen) in zip(found, parts, strict=True):
+    for stream, one in zip(found, parts, strict=True):
+        chosen = one.chosen
         places = columns["volume"][chosen].astype(np.int64) * (1 << 52) + columns["offset_bytes"][
             chosen
         ].astype(np.int64)
@@ -474,6 +355,10 @@ def _suite(name: str, trace: str, streams: Sequence[FittedStream], length_s: flo
         ]
         if one.offset_bytes:
             lines.append(f'offset = "{one.offset_bytes} B"')
+        if one.start_s:
+            lines.append(f'start = "{one.start_s:.9g} s"')
+        if one.stop_s is not None:
+            lines.append(f'stop = "{one.stop_s:.9g} s"')
         if one.fua:
             lines.append("fua = true")
         if one.flush_every_writes:

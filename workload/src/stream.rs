@@ -241,12 +241,13 @@ impl Workload {
         Ok(())
     }
 
-    /// Requests that each worker of `stream` gets in the time that the workload
-    /// runs, ramp included; without a limit in time there is no such number.
+    /// Requests that each worker of `stream` gets from its start to its end or that
+    /// of the workload, ramp included; without a limit in time there is no such number.
     pub(crate) fn arrivals_in_time(&self, stream: &Stream) -> u64 {
         let per_worker_s = stream.arrival.rate_per_s().unwrap_or(0.0) / f64::from(stream.workers);
-        self.stop.time_ns.map_or(u64::MAX, |time_ns| {
-            ((time_ns.saturating_add(self.ramp_ns)) as f64 / 1e9 * per_worker_s).ceil() as u64
+        let whole_ns = self.stop.time_ns.map(|time_ns| time_ns.saturating_add(self.ramp_ns));
+        whole_ns.into_iter().chain(stream.end_ns).min().map_or(u64::MAX, |end_ns| {
+            (end_ns.saturating_sub(stream.start_ns) as f64 / 1e9 * per_worker_s).ceil() as u64
         })
     }
 

@@ -93,10 +93,12 @@ def show_fit(fit: TraceFit, out: Path | None) -> None:
         return
     say(f"{out}: {count(len(fit.streams), 'stream')} for {count(fit.ios, 'I/O')}")
     for one in fit.streams:
+        time = f", from {wording.duration(one.start_s)} on" if one.start_s else ""
+        time += f", until {wording.duration(one.stop_s)}" if one.stop_s is not None else ""
         say(
             f"  {count(one.ios, one.operation)} {'in order' if one.sequential else 'at random'}, "
             f"{wording.amount(one.bytes)}: {one.pattern}, {one.arrival}, on "
-            f"{wording.amount(one.span_bytes)}"
+            f"{wording.amount(one.span_bytes)}{time}"
         )
     for what, ios in fit.left_out.items():
         say(f"  not said by streams: {what} ({count(ios, 'I/O')})")
