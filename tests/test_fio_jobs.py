@@ -14,7 +14,7 @@ from fourcorners.suites import Measurement, Phase, Subject
 from fourcorners.suites import Test as PlannedTest
 from fourcorners.suites.fio import options
 from fourcorners.suites.fio.quantities import amount, seconds
-from fourcorners.suites.steps import Fill
+from fourcorners.suites.steps import Fill, Rest
 from fourcorners.suites.suite import find_suite, suite_of
 
 DRIVE = Subject("simulated", 240 * 10**9)
@@ -388,6 +388,47 @@ def test_the_job_with_exitall_ends_those_beside_it(tmp_path: Path) -> None:
     assert [stream.end_s for stream in measured.workload.streams] == [None, None, 2]
     [alone] = _measured(tmp_path, jobs.replace("exitall", ""))
     assert alone.workload.duration_s == pytest.approx(30)
+
+
+def test_delays_count_from_the_start_of_all_jobs(tmp_path: Path) -> None:
+    """As fio counts them: what runs before is part of a delay, and what is left of one that all
+    jobs of a group have is a pause before them, which is no time of theirs."""
+    job = tmp_path / "job.fio"
+    job.write_text(
+        """
+        [global]
+        size=1m
+        time_based
+        runtime=60
+        ramp_time=10
+        stonewall
+        [a]
+        startdelay=5
+        [b]
+        startdelay=190
+        [c]
+        startdelay=200
+        """,
+        "utf-8",
+    )
+    [test] = find_suite(str(job)).plan(DRIVE).tests
+    phases = [phase for phase in test.phases if isinstance(phase, Phase)]
+    pauses = [
+        [step.duration_s for step in phase.preparation if isinstance(step, Rest)]
+        for phase in phases
+    ]
+    assert [pause for [pause] in pauses] == pytest.approx([5, 115])
+    measured = [one for phase in phases for one in phase.measurements]
+    assert [one.id for one in measured] == ["job/a", "job/b", "job/c"]
+    workloads = [one.workload for one in measured]
+    assert [one.duration_s for one in workloads] == pytest.approx([60] * 3)
+    assert [one.ramp_s for one in workloads] == pytest.approx([10] * 3)
+    assert [one.streams[0].start_s for one in workloads] == [0, 0, 0]
+    # How long a job takes that ends by its size is not known, and the plan says so.
+    unknown = job.read_text().replace("time_based", "").replace("ramp_time=10", "")
+    job.write_text(unknown, "utf-8")
+    [test] = find_suite(str(job)).plan(DRIVE).tests
+    assert "how long they take is not known" in test.parameters["read as"]
 
 
 def test_durations_are_scaled_together(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fourcorners.suites.fio.delays import Starts, starts_of
 from fourcorners.suites.fio.job import FioJob, text_of
 from fourcorners.suites.fio.job_file import sections_of
 from fourcorners.suites.fio.quantities import switch
@@ -23,7 +24,8 @@ def suite_document(path: Path) -> dict[str, Any]:
     jobs = [FioJob(section) for section in sections_of(path)[1]]
     areas = _Areas(jobs)
     groups = _groups(jobs)
-    tables = [_workload(group, areas) for group in groups]
+    starts = starts_of(groups)
+    tables = [_workload(*one, areas) for one in zip(groups, starts, strict=True)]
     passed = list(dict.fromkeys(text for job in jobs for text in job.passed_over))
     read_as = list(dict.fromkeys(text for job in jobs for text in job.read_as))
     names = [_group_name(group) for group in groups]
@@ -46,12 +48,27 @@ def suite_document(path: Path) -> dict[str, Any]:
         "title": f"fio job {_plain(path.name)}",
         "purpose": "A job file of fio's.",
         "shown": {key: text.replace("{", "(").replace("}", ")") for key, text in shown.items()},
-        "prepare": [fill] if reads else [],
-        "workload": tables,
+        **_in_phases(tables, [one.pause_s for one in starts], [fill] if reads else []),
     }
     if areas.total_bytes is not None:
         test["needs"] = f"{areas.total_bytes} B"
     return {"schema_version": 1, "name": test["name"], "title": test["title"], "test": [test]}
+
+
+def _in_phases(
+    tables: Sequence[dict[str, Any]], pauses: Sequence[float], prepare: list[str]
+) -> dict[str, Any]:
+    """The measurements, with pauses before those whose jobs all wait."""
+    if not any(pauses):
+        return {"prepare": prepare, "workload": list(tables)}
+    phases: list[dict[str, Any]] = []
+    for table, pause_s in zip(tables, pauses, strict=True):
+        if not phases or pause_s:
+            steps = [f"idle {_seconds(pause_s)}"] if pause_s else []
+            before = {"continues": True, "prepare": steps} if phases else {}
+            phases.append({"prepare": [*prepare, *steps], **before, "workload": []})
+        phases[-1]["workload"].append(table)
+    return {"phase": phases}
 
 
 def _groups(jobs: Sequence[FioJob]) -> list[list[FioJob]]:
@@ -111,7 +128,7 @@ class _Areas:
         return start + job.offset + clone * job.increment
 
 
-def _workload(group: Sequence[FioJob], areas: _Areas) -> dict[str, Any]:
+def _workload(group: Sequence[FioJob], starts: Starts, areas: _Areas) -> dict[str, Any]:
     if any(job.iolog for job in group):
         if len(group) > 1:
             raise group[0].error("a trace is replayed alone: write stonewall before and after it")
@@ -122,25 +139,22 @@ def _workload(group: Sequence[FioJob], areas: _Areas) -> dict[str, Any]:
     if len(ramps) > 1:
         raise group[0].error("jobs that run together have different ramp_time: give all the same")
     [ramp_s] = ramps
-    late = any(job.start_s for job in group)
-    if ramp_s and late:
+    if ramp_s and any(starts.of_jobs_s):
         raise group[0].error(
             "ramp_time and startdelay of jobs that run together exclude each other"
         )
-    times = [None if job.runtime_s is None else job.start_s + job.runtime_s for job in group]
     table: dict[str, Any] = {"name": ""}
     if ramp_s:
         table["ramp"] = _seconds(ramp_s)
-    known = [time for time in times if time is not None]
-    ending = [time for job, time in zip(group, times, strict=True) if job.ends_all and time]
-    whole_s = min(ending, default=max(known) if len(known) == len(times) else None)
+    whole_s = starts.whole_s
     if whole_s is not None:
         table["duration"] = _seconds(whole_s)
     streams = []
-    for job, time in zip(group, times, strict=True):
+    for job, start_s in zip(group, starts.of_jobs_s, strict=True):
         own: dict[str, Any] = {}
-        if job.start_s:
-            own["start"] = _seconds(job.start_s)
+        if start_s:
+            own["start"] = _seconds(start_s)
+        time = None if job.runtime_s is None else start_s + job.runtime_s
         if time is not None and (whole_s is None or time < whole_s):
             own["stop"] = _seconds(ramp_s + time)
         own |= {"job": _plain(job.section.name)} if len(group) > 1 else {}
