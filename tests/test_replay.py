@@ -275,6 +275,13 @@ def test_what_cannot_be_replayed_is_refused_in_one_sentence(
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_refusal_names_the_trace_once(tmp_path: Path) -> None:
+    trace = _trace(tmp_path, [(0, "read", False, 10**12, 4096, None)])
+    with pytest.raises(UserError) as refused:
+        fc.replay(trace, DRIVE, out=tmp_path / "runs")
+    assert str(refused.value).count(trace.name) == 1
+
+
 def test_a_trace_of_several_volumes_is_refused(tmp_path: Path) -> None:
     file = _trace(tmp_path, [(0, "read", False, 0, 4096, None)])
     file.write_text(file.read_text() + f"{MS},read,0,0,4096,sdb,,,,\n")

@@ -266,7 +266,9 @@ def _check_workloads(test: Test, where: str, subject: Subject) -> None:
         try:
             _core.check_workload(measurement.workload.to_json(), subject.capacity_bytes)
         except ValueError as error:
-            raise UserError(f"{where}: {measurement.label}: {error}") from error
+            # The label of a replay is the name of its trace, by which it was asked for.
+            label = "" if where.endswith(measurement.label) else f"{measurement.label}: "
+            raise UserError(f"{where}: {label}{error}") from error
 
 
 def _entry(table: Any, where: str, scale: float, file: str) -> Entry:
