@@ -294,10 +294,11 @@ impl Session<'_, '_> {
         }
         self.clients.flush(self.served);
         self.server.devices.iter_mut().for_each(|device| device.flush());
-        if self.looked.elapsed() > LOOK_AROUND {
+        let passed = self.looked.elapsed();
+        if passed > LOOK_AROUND {
             self.looked = Instant::now();
             self.clients.look_around();
-            self.awake.look(self.served.tally().answers().0);
+            self.awake.look(self.served.tally().answers().0, passed);
         }
         self.rest().map_err(|error| format!("the sockets cannot be waited on: {error}"))?;
         self.failure.take().map_or(Ok(None), Err)
