@@ -384,7 +384,7 @@ mod tests {
         let (mut data, mut undo) = (Data::in_memory(CAPACITY), Undo::default());
         undo.keep(&mut data, &(0..CAPACITY), true).unwrap();
         assert_eq!(undo.bytes(), CAPACITY);
-        undo.search_outside(vec![4096..8192]);
+        undo.search_outside(std::iter::once(4096..8192).collect());
         // Written since.
         undo.keep(&mut data, &(512..1024), false).unwrap();
         undo.search(4);
