@@ -243,12 +243,13 @@ fn planes_and_order(dice: &mut Dice) -> (String, String) {
 }
 
 /// How the refusals begin that [`page_mapped_file`] may meet.
-const REFUSALS: [&str; 8] = [
+const REFUSALS: [&str; 9] = [
     "capacity.user: the flash",
     "flash.multi_plane_reads: not where",
     "flash.multi_plane_reads: use",
     "garbage_collection.shared_stream: not together with write_streams",
     "garbage_collection.start_free_blocks: use at least",
+    "read_cache.size: use a mapping unit to capacity.user",
     "translation.superblock_dies: planes with",
     "translation.superblock_dies: use a divisor",
     "translation.unit: pages",
