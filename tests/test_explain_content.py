@@ -124,6 +124,9 @@ def test_writes_far_below_a_turn_do_not_wait_for_platters(
     for operation, kind in (("flush", "flushed"), ("read", "just written")):
         where = {"kind": kind, "latency_mean_s": 0.17e-3}
         run.add(f"probe-flush/{kind}", operation, iops=100, elapsed_s=1, **where)
+    for turn in range(4):
+        run.add(f"probe-flush/sentinel/{turn}", "read", iops=1 / took_s["read"], sentinel=turn)
+    assert view_of(run).is_disk
     told = durability.is_protected(view_of(run))
     assert told is not None
     assert told.value == protected

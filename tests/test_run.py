@@ -237,7 +237,7 @@ WORK = OWN + '[[test.workload]]\nduration = "1 s"\n'
     ("text", "words"),
     [
         ("name = ", "not a TOML file"),
-        ('name = "x"', "schema_version = None"),
+        ('name = "x"', "no schema_version"),
         (HEAD, "test is missing"),
         (HEAD + "scale = 2\n[[test]]\nuse = 'mix'", "scale = 2: use more than 0"),
         (HEAD + "tets = 1", "did you mean test"),
