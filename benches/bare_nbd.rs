@@ -68,6 +68,7 @@ fn serve(client: &mut UnixStream, latency: Duration) -> Result<()> {
     let mut waiting: VecDeque<Waiting> = VecDeque::new();
     let (mut input, mut part) = (Vec::new(), vec![0; 1 << 18]);
     let (mut output, mut sent, mut skip) = (Vec::new(), 0, 0);
+    let mut written = None;
     loop {
         match client.read(&mut part) {
             Ok(0) => return Ok(()),
@@ -79,19 +80,27 @@ fn serve(client: &mut UnixStream, latency: Duration) -> Result<()> {
         loop {
             let skipped = input.len().saturating_sub(used).min(skip);
             (used, skip) = (used + skipped, skip - skipped);
+            if skip > 0 {
+                break;
+            }
+            // A write came when its data has: no client expects an answer before.
+            if let Some(cookie) = written.take() {
+                waiting.push_back(Waiting { due: Instant::now() + latency, cookie, data_bytes: 0 });
+            }
             let Some(request) = input.get(used..used + REQUEST_BYTES) else { break };
             used += REQUEST_BYTES;
             let length = u32::from_be_bytes(request[24..].try_into().expect("four bytes")) as usize;
-            let command = u16::from_be_bytes([request[6], request[7]]);
-            if command == DISCONNECT {
-                return Ok(());
-            }
-            skip = if command == WRITE { length } else { 0 };
-            waiting.push_back(Waiting {
-                due: Instant::now() + latency,
-                cookie: request[8..16].try_into().expect("eight bytes"),
-                data_bytes: if command == READ { length } else { 0 },
-            });
+            let cookie = request[8..16].try_into().expect("eight bytes");
+            let data_bytes = match u16::from_be_bytes([request[6], request[7]]) {
+                DISCONNECT => return Ok(()),
+                WRITE => {
+                    (skip, written) = (length, Some(cookie));
+                    continue;
+                }
+                READ => length,
+                _ => 0,
+            };
+            waiting.push_back(Waiting { due: Instant::now() + latency, cookie, data_bytes });
         }
         input.drain(..used);
         while waiting.front().is_some_and(|first| first.due <= Instant::now()) {
