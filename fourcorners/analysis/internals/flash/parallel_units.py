@@ -180,12 +180,8 @@ def told(
         elif path_s * most > _PATH_FREE:
             why = say("parallel_units.path", path=path_s, each=1 / most)
         # Behind a path that is busy, many units gain no more than one.
-        if why is not None and conflicting is not None:
-            code = "conflicts_alone" if gain <= conflicting.dies else "conflicts_alone_more"
-            said = say(code, why=why)
-            return known(conflicting.dies, said, detail=detail, evidence=both), None
         if why is not None:
-            return unknown(why, detail=detail, evidence=evidence), None
+            return _without_curve(why, gain, conflicting, detail, evidence), None
         found = known(1.0, say("one"), detail=detail, evidence=evidence)
         return found.checked(Assumption.UNITS_ALIKE, None), None
     if conflicting is not None and not conflicting.allow(most):
@@ -208,13 +204,8 @@ def told(
         "goodness": {"relative_misfit_rms": fit.misfit},
     }
     why = _hidden(fit, most)
-    if why is not None and conflicting is not None:
-        # A single read spends time outside its die, which a queue hides.
-        code = "conflicts_alone" if gain <= conflicting.dies else "conflicts_alone_more"
-        said = say(code, why=why)
-        return known(conflicting.dies, said, detail=detail, evidence=both), None
     if why is not None:
-        return unknown(why, detail=detail, evidence=evidence), None
+        return _without_curve(why, gain, conflicting, detail, evidence), None
     low, high = fit.interval
     low = max(1.0, low * (1 - _MODEL_SHARE) - _MODEL_UNITS, least)
     high = max(high, least) * (1 + _MODEL_SHARE) + _MODEL_UNITS
@@ -241,6 +232,22 @@ def told(
         found.checked(Assumption.UNITS_ALIKE, False, evidence, covered=True),
         known(units / dies, say("measured", dies=dies, units=units), evidence=both),
     )
+
+
+def _without_curve(
+    why: Said,
+    gain: float,
+    conflicting: Conflicting | None,
+    detail: dict[str, Any],
+    evidence: Sequence[str],
+) -> Answer:
+    """What conflicts alone tell of the units, where the curve does not show them for this reason: a
+    single read spends time outside its die, which a queue hides."""
+    if conflicting is None:
+        return unknown(why, detail=detail, evidence=evidence)
+    code = "conflicts_alone" if gain <= conflicting.dies else "conflicts_alone_more"
+    both = [*conflicting.recordings, *evidence]
+    return known(conflicting.dies, say(code, why=why), detail=detail, evidence=both)
 
 
 def _hidden(fit: NetworkFit, most: float) -> Said | None:
