@@ -48,7 +48,11 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         self.freeze(THAW_REQUEST);
         let path = self.folder.0.to_str().unwrap_or_default().to_owned();
-        let _ = run("umount", &[&path]);
+        // The kernel lets go of the files of a ring a little after the ring was closed.
+        let begun = Instant::now();
+        while run("umount", &[&path]).is_none() && begun.elapsed() < LIMIT {
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 
