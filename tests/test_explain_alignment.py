@@ -125,6 +125,25 @@ def test_boundaries_of_a_rise_that_disagree_show_no_unit(second: float, unit: in
     assert mapping_unit.unit(view_of(run)).value == unit
 
 
+@pytest.mark.parametrize(("off", "unit"), [(0.1, None), (0.05, 16 * KIB)])
+def test_boundaries_of_a_rise_are_judged_together(off: float, unit: int | None) -> None:
+    # Of the larger deviations none is too large by itself, but all four of them are as large.
+    run = FakeRun()
+    for step in range(10):
+        factor = 1 + min(1.0, 2**step / 16)
+        if step < 4:
+            factor *= 1 + off * (-1) ** step
+        for where, times in (("at", 1.0), ("across", factor)):
+            run.add(
+                f"probe-alignment/{where}/{KIB << step}",
+                "write",
+                iops=9_000.0 / times,
+                boundary_bytes=KIB << step,
+                where=where,
+            )
+    assert mapping_unit.unit(view_of(run)).value == unit
+
+
 @pytest.mark.parametrize(("doubled", "unit"), [((1.9, 2.04), None), ((1.7, 1.8), 32 * KIB)])
 def test_a_rise_that_goes_on_shows_no_unit(doubled: tuple[float, float], unit: int | None) -> None:
     """The first was measured on a drive that maps 64 KiB on four dies."""
