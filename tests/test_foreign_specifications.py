@@ -229,6 +229,86 @@ def test_workloads_of_vdbench_share_a_rate_by_their_skew(tmp_path: Path) -> None
     assert shared[1].content == "duplicated:75"
 
 
+def test_parameters_of_vdbench_may_be_shortened(tmp_path: Path) -> None:
+    # After vdbench's own examples 4 and 5, whose curve is left out.
+    short = "sd=sd1,lu=/dev/x,th=2\nwd=w,sd=sd*,xf=8k,re=70,se=rand,ra=(20,60)\n"
+    short += "rd=r,wd=w,io=10,el=3,in=1,wa=1,forx=(1k-2k,d)\neof\nnothing=of this\n"
+    long = "sd=sd1,lun=/dev/x,threads=2\n"
+    long += "wd=w,sd=sd*,xfersize=8k,rdpct=70,seekpct=random,range=(20,60)\n"
+    long += "rd=r,wd=w,iorate=10,elapsed=3,interval=1,warmup=1,forxfersize=(1k,2k)\n"
+    found, meant = (measurements(tmp_path, "a.parm", text) for text in (short, long))
+    assert [one.workload for one in found] == [one.workload for one in meant]
+    assert [one.stream.block_bytes for one in found] == [1024, 2048]
+    writes = measurements(tmp_path, "b.parm", "wd=w,wrpct=30\nrd=r,wd=w,th=(1,8)\n")
+    assert [one.stream.read_share for one in writes] == [0.7, 0.7]
+    assert [one.stream.queue_depth_per_worker for one in writes] == [1, 8]
+
+
+def bounds(folder: Path, text: str) -> list[int | None]:
+    [one] = measurements(folder, "a.parm", text)
+    return [stream.bytes_per_worker for stream in one.workload.streams]
+
+
+def test_runs_of_vdbench_end_after_so_much_data(tmp_path: Path) -> None:
+    whole = DRIVE.area_bytes
+    alone = "wd=w,xfersize=4k,rdpct=75\nrd=r,wd=w,elapsed=9,"
+    assert bounds(tmp_path, alone + "maxdata=200g\n") == [200 * 2**30]
+    assert bounds(tmp_path, alone + "maxdatawritten=1g\n") == [4 * 2**30]
+    # Up to a hundred it is so many times the storage.
+    assert bounds(tmp_path, alone + "maxdata=1\n") == [whole - whole % 4096]
+    assert bounds(tmp_path, alone + "maxdata=2.5\n") == pytest.approx([2.5 * whole], rel=1e-6)
+    # 64 KiB at 30 % of the rate beside 4 KiB at 70 %: 19.2 to 2.8 of what is transferred.
+    both = "wd=a,xfersize=4k,skew=70\nwd=b,xfersize=64k,rdpct=0,skew=30\n"
+    both += "rd=r,wd=*,iorate=100,"
+    first, second = bounds(tmp_path, both + "maxdata=22g\n")
+    assert (first, second) == pytest.approx((2.8 * 2**30, 19.2 * 2**30), rel=1e-4)
+    assert bounds(tmp_path, both + "maxdataread=2.8g\n") == [first, second]
+    # Where nothing is read the time ends it.
+    written = alone.replace("rdpct=75", "rdpct=0")
+    assert bounds(tmp_path, written + "maxdataread=1g\n") == [None]
+
+
+def test_sequential_io_of_vdbench_may_end_with_the_storage(tmp_path: Path) -> None:
+    whole = DRIVE.area_bytes
+    eof = "wd=w,xfersize=1m,seekpct=eof\nrd=r,wd=w,elapsed=9h\n"
+    assert bounds(tmp_path, eof) == [whole - whole % 2**20]
+    assert bounds(tmp_path, eof.replace("eof", "seq")) == [None]
+
+
+def test_arrivals_of_vdbench_may_be_at_equal_distances(tmp_path: Path) -> None:
+    [one] = measurements(tmp_path, "a.parm", "wd=w\nrd=r,wd=w,io=90,dist=deterministic\n")
+    assert one.stream.arrival == "fixed:90"
+
+
+def test_what_ends_a_run_of_vdbench_ends_it(tmp_path: Path) -> None:
+    path = tmp_path / "much.parm"
+    path.write_text("wd=w,xf=128k,rd=0,se=seq\nrd=r,wd=w,maxdata=64m\n".replace("rd=0", "rdpct=0"))
+    run = fc.run(str(path), "sim:ocz-core-64gb", out=tmp_path / "runs")
+    assert run.recordings[0].operations["write"].bytes == 64 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("wd=w\nrd=r,wd=w,maxdata=much", "no amount"),
+        ("wd=w\nrd=r,wd=w,maxdata=0", "no amount"),
+        ("wd=w\nrd=r,wd=w,maxdata=1g,warmup=5", "beside a warmup"),
+        ("wd=w\nrd=r,wd=w,maxdata=1g,maxdataread=1g", "give one of them"),
+        ("wd=w\nwd=v\nrd=r,wd=*,maxdata=1g", "without an iorate"),
+        ("wd=w,iorate=100\nrd=r,wd=w", "the rate of a workload"),
+        ("wd=w\nrd=r,wd=w,iorate=9,dist=uniform", "distribution=uniform is refused"),
+        ("rg=group1,devices=(1,2)", "fourcorners replay"),
+        ("sd=a,replay=group1", "fourcorners replay"),
+        ("wd=w,st=8k", "stride is refused"),
+        ("wd=w,x=4k", "x is refused"),
+    ],
+)
+def test_what_vdbench_would_end_or_begin_otherwise_is_refused(
+    tmp_path: Path, line: str, word: str
+) -> None:
+    assert word in refused(tmp_path, "a.parm", f"{line}\n")
+
+
 @pytest.mark.parametrize(
     ("line", "word"),
     [

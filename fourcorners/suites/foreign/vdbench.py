@@ -4,6 +4,7 @@ what access specifications of Iometer's do (Vdbench Users Guide, raw I/O paramet
 from __future__ import annotations
 
 import fnmatch
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from fourcorners.errors import UserError
 from fourcorners.input_files import text_of
 from fourcorners.suites.foreign.specification import MixPart, document, stream_keys
+from fourcorners.suites.foreign.vdbench_words import whole_word
 from fourcorners.units import parse_seconds, shortened
 
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
@@ -26,14 +28,15 @@ _PASSED_OVER = _keys(
     """
     sd lun size openflags interval host hosts align offset hitarea data_errors messagescan report
     histogram debug monitor pause formatxfersize abort_failed_skew port dev lunsearch count
-    concatenate dedupunit
+    concatenate dedupunit dataerrors report_run_totals auxreport kstat instance
     """
 )
 """Where the I/Os go, which the target says here, and how results are printed."""
 _MEANT = _keys(
     """
-    wd rd hd include xfersize rdpct seekpct range iorate elapsed warmup threads forxfersize forrdpct
-    forseekpct forthreads foriorate skew compratio dedupratio
+    wd rd hd include xfersize rdpct writepct seekpct range iorate elapsed maxdata maxdataread
+    maxdatawritten warmup threads distribution forxfersize forrdpct forseekpct forthreads foriorate
+    forcompratio skew compratio dedupratio
     """
 )
 _OF_STORAGE = ("threads", "range")
@@ -41,13 +44,19 @@ _OF_CONTENT = ("compratio", "dedupratio")
 # Hits of a cache, of which none are asked for.
 _HARMLESS = {"rhpct": "0", "whpct": "0"}
 _OF_FILES = _keys("fsd fwd anchor create_anchors fwdrate operation operations")
-_LISTS = ("forxfersize", "forrdpct", "forseekpct", "forthreads", "foriorate")
+_LISTS = ("forxfersize", "forrdpct", "forseekpct", "forthreads", "foriorate", "forcompratio")
+_LISTED_ALSO = ("xfersize", "rdpct", "seekpct", "threads", "compratio", "iorate")
+"""A run's own may be lists as well."""
 # A list stands for as many runs, and lists are multiplied.
 _RUNS_MAX = 200
 # What vdbench takes where nothing is said.
 _DEFAULTS = {"xfersize": "4k", "rdpct": "100", "seekpct": "100", "elapsed": "30", "threads": "8"}
 
-_SEEKS = {"seq": "0", "sequential": "0", "eof": "0", "random": "100", "rand": "100"}
+_SEEKS = {"eof": "0", "-1": "0"}
+_TO_THE_END = tuple(_SEEKS)
+# What ends a run: bytes, or up to so many times the storage.
+_AMOUNTS = ("maxdata", "maxdataread", "maxdatawritten")
+_TIMES_MAX = 100
 # As with fio's files: what goes deeper goes round.
 _INCLUDES_MAX = 16
 
@@ -66,6 +75,7 @@ def suite_document(path: Path) -> dict[str, Any]:
             passed |= {"hd": None}
             continue
         _check(options, f"{path}, line {number}")
+        options = _with_reads(options, f"{path}, line {number}")
         passed |= dict.fromkeys(key for key in options if key in _PASSED_OVER)
         if kind == "sd":
             if common.get("range", options.get("range")) != options.get(
@@ -102,6 +112,13 @@ def suite_document(path: Path) -> dict[str, Any]:
 def _check(options: _Options, where: str) -> None:
     """Refuses what is not known; raises :class:`UserError`."""
     for key in options:
+        if key in ("rg", "replay"):
+            raise UserError(f"{where}: {key} is refused: for traces there is fourcorners replay")
+        if key == "iorate" and "wd" in options and "rd" not in options:
+            raise UserError(
+                f"{where}: the rate of a workload (wd=) is refused: give one to its runs (rd=), "
+                "and a skew to workloads"
+            )
         if key in _OF_FILES:
             raise UserError(
                 f"{where}: {key} is refused: it is about files in directories, and a target here "
@@ -119,12 +136,19 @@ def _check(options: _Options, where: str) -> None:
             )
 
 
+def _with_reads(options: _Options, where: str) -> dict[str, str]:
+    """A share of writes as what is left for reads."""
+    found = dict(options)
+    if "writepct" in found:
+        found["rdpct"] = f"{100 - _percent(found.pop('writepct'), 'writepct', where):g}"
+    return found
+
+
 def _each_of(run: _Options, where: str) -> list[_Options]:
     """The runs that a run with lists (``forxfersize=(4k,8k)``, ``iorate=(100,200)``) stands for."""
     found: list[_Options] = [run]
     lists = [key for key in run if key in _LISTS]
-    if "," in run.get("iorate", ""):
-        lists.append("iorate")
+    lists += [key for key in _LISTED_ALSO if re.search(r"\w[,-]", run.get(key, ""))]
     for key in lists:
         values = _values(run[key].strip("()"), where)
         if len(found) * len(values) > _RUNS_MAX:
@@ -160,6 +184,8 @@ def _entries(path: Path, depth: int = 0) -> list[tuple[int, dict[str, str]]]:
     found: list[tuple[int, str]] = []
     for number, line in enumerate(text_of(path, "the parameter file").splitlines(), start=1):
         text = line.strip()
+        if text.startswith("eof"):
+            break
         if not text or text[0] in "*#/":
             continue
         # What stands behind a blank is a comment, unless the blank follows a comma or a bracket.
@@ -178,7 +204,8 @@ def _entries(path: Path, depth: int = 0) -> list[tuple[int, dict[str, str]]]:
         pairs = [part.partition("=") for part in parts]
         if any(not equals for _, equals, _ in pairs):
             raise UserError(f"{path}, line {number}: write KEY=VALUE, separated by commas")
-        entries.append((number, {key.lower(): value for key, _, value in pairs}))
+        kind = pairs[0][0].lower()
+        entries.append((number, {whole_word(key.lower(), kind): text for key, _, text in pairs}))
     return entries
 
 
@@ -193,10 +220,53 @@ def _run(
     asked = [{**_DEFAULTS, **common, **workloads[name], **run} for name in names]
     shares = _shares(asked, where)
     streams = [_stream(own, share, where) for own, share in zip(asked, shares, strict=True)]
+    if any(key in run for key in _AMOUNTS):
+        bytes_each = [
+            _mean_bytes(own, where) * share for own, share in zip(asked, shares, strict=True)
+        ]
+        _bound(streams, bytes_each, run, where)
     table = {"name": run["rd"], "duration": _time(run.get("elapsed", "30"), where)}
     if "warmup" in run:
         table["ramp"] = _time(run["warmup"], where)
     return {**table, "stream": streams}
+
+
+def _bound(
+    streams: Sequence[dict[str, Any]], weights: Sequence[float], run: _Options, where: str
+) -> None:
+    """Gives each stream its part of what is transferred until the run ends; ``weights`` are in
+    proportion to the bytes per second of each."""
+    key, *others = [key for key in _AMOUNTS if key in run]
+    if others:
+        raise UserError(f"{where}: {key} and {others[0]} together are refused: give one of them")
+    if run.get("warmup", "0") != "0":
+        raise UserError(
+            f"{where}: {key} beside a warmup is refused: what is transferred meanwhile would count "
+            "here; leave out one of them"
+        )
+    if len(streams) > 1 and run.get("iorate", "max") == "max":
+        raise UserError(
+            f"{where}: {key} of several workloads without an iorate is refused: nobody knows how "
+            "much of it each will transfer; give one"
+        )
+    counted = sum(
+        weight * {"maxdata": 1, "maxdataread": one["reads"]}.get(key, 1 - one["reads"])
+        for one, weight in zip(streams, weights, strict=True)
+    )
+    if not counted:
+        return
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,3})?)([kmgt]?)", run[key].strip("()").lower())
+    if match is None or not float(match[1]):
+        raise UserError(f'{where}: {key}: "{shortened(run[key])}" is no amount, such as 200g')
+    limit = float(match[1]) * _UNITS[match[2]]
+    for one, weight in zip(streams, weights, strict=True):
+        amount = limit * weight / counted
+        if limit > _TIMES_MAX:
+            one["amount-per-worker"] = f"{math.ceil(amount)} B"
+        else:
+            # So many times the storage.
+            one["loops"] = math.ceil(amount)
+            one["amount-per-worker"] = f"{100 * amount / one['loops']:.9g} %"
 
 
 def _shares(asked: Sequence[_Options], where: str) -> list[float]:
@@ -243,18 +313,9 @@ def _content(options: _Options, where: str) -> dict[str, str]:
 
 def _stream(options: _Options, share: float, where: str) -> dict[str, Any]:
     """One workload, which has ``share`` percent of the rate of its run."""
-    seek = options["seekpct"].lower()
-    seek = _SEEKS.get(seek, seek)
-    random = _percent(seek, "seekpct", where)
+    random = _percent(_seek(options), "seekpct", where)
     reads = _percent(options["rdpct"], "rdpct", where)
-    sizes = options["xfersize"].strip("()").split(",")
-    if len(sizes) > 1 and len(sizes) % 2:
-        raise UserError(f"{where}: write xfersize=(SIZE,PERCENT,SIZE,PERCENT), or one size")
-    pairs = [(sizes[0], "100")] if len(sizes) == 1 else list(zip(*[iter(sizes)] * 2, strict=True))
-    parts = [
-        MixPart(_bytes(size, where), _percent(percent, "xfersize", where), reads, random)
-        for size, percent in pairs
-    ]
+    parts = [MixPart(size, percent, reads, random) for size, percent in _sizes(options, where)]
     found = stream_keys(parts, where)
     threads = options["threads"].strip("()")
     if not threads.isascii() or not threads.isdigit() or not 1 <= int(threads[:9]) <= 10**6:
@@ -270,8 +331,43 @@ def _stream(options: _Options, share: float, where: str) -> dict[str, Any]:
     if rate != "max":
         if not re.fullmatch(r"\d{1,9}(\.\d{1,3})?", rate) or not float(rate):
             raise UserError(f"{where}: iorate={shortened(rate)} is refused: use max or one number")
-        found["arrival"] = f"poisson:{float(rate) * share / 100:.9g}"
+        process = _process(options.get("distribution", "exponential"), where)
+        found["arrival"] = f"{process}:{float(rate) * share / 100:.9g}"
+    if options["seekpct"].lower() in _TO_THE_END:
+        found["amount-per-worker"] = "everything"
     return found | (_content(options, where) if found["reads"] < 1 else {})
+
+
+def _seek(options: _Options) -> str:
+    text = options["seekpct"].strip("()").lower()
+    for name, percent in (("sequential", "0"), ("random", "100")):
+        if name.startswith(text or "-"):
+            return percent
+    return _SEEKS.get(text, text)
+
+
+def _sizes(options: _Options, where: str) -> list[tuple[int, float]]:
+    """Bytes, and the percentage of I/Os that have so many."""
+    sizes = options["xfersize"].strip("()").split(",")
+    if len(sizes) > 1 and len(sizes) % 2:
+        raise UserError(f"{where}: write xfersize=(SIZE,PERCENT,SIZE,PERCENT), or one size")
+    pairs = [(sizes[0], "100")] if len(sizes) == 1 else list(zip(*[iter(sizes)] * 2, strict=True))
+    return [(_bytes(size, where), _percent(share, "xfersize", where)) for size, share in pairs]
+
+
+def _mean_bytes(options: _Options, where: str) -> float:
+    return sum(size * percent for size, percent in _sizes(options, where)) / 100
+
+
+def _process(text: str, where: str) -> str:
+    """How the arrivals of a rate are spread."""
+    word = text.strip("()").lower()
+    for name, process in (("exponential", "poisson"), ("deterministic", "fixed")):
+        if word and name.startswith(word):
+            return process
+    raise UserError(
+        f"{where}: distribution={shortened(text)} is refused: use exponential or deterministic"
+    )
 
 
 def _bytes(text: str, where: str) -> int:
