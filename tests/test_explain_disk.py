@@ -243,6 +243,21 @@ def test_turns_that_requests_lose_are_none_of_the_platters(turns: int) -> None:
     assert (alone.value is None) == bool(turns)
 
 
+@pytest.mark.parametrize(("unread", "low"), [(5 * 10**8, 40e6 * 40 / 48), (10**7, 40e6)])
+def test_another_zone_may_begin_behind_the_last_place(unread: int, low: float) -> None:
+    block, reads, rate = 2**18, 160, np.repeat([60e6, 55e6, 48e6, 40e6], 8)
+    run = FakeRun(capacity_bytes=31 * 10**9 + reads * block + unread)
+    for place, each in enumerate(rate):
+        where: dict[str, Any] = {"offset_bytes": place * 10**9, "block_bytes": block}
+        name = f"probe-positions/at/{place}"
+        run.add(name, "read", iops=each / block, elapsed_s=reads * block / each, **where)
+        bounds = np.array([block / each]) * 1e9
+        run.histograms[name, "read"] = (bounds, bounds, np.array([reads]))
+    inner = zones.inner_rate(view_of(run, rotation_rpm=7200))
+    assert inner is not None
+    assert inner.interval == pytest.approx((low, 40e6), rel=1e-3)
+
+
 def test_a_turn_that_one_request_loses_is_no_step() -> None:
     run = FakeRun()
     for place in range(16):

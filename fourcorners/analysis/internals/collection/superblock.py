@@ -422,6 +422,8 @@ def missed_in_a_pattern(view: View) -> bool:
     if found is None or reads is None:
         return False
     at_bytes = reads.at_bytes[reads.seconds > found.level_s]
+    if not len(at_bytes):
+        return False
     turns = at_bytes / found.unit_bytes
     if float(np.abs(np.exp(2j * np.pi * turns).mean())) ** 2 < _FOUND_MIN:
         return False  # Dies erase one after the other: a place has few waits.

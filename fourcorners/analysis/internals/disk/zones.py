@@ -25,7 +25,7 @@ import numpy as np
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.view import PointAxis, View, ids, pick
-from fourcorners.analysis.source import Measured
+from fourcorners.analysis.source import Measured, capacity_bytes
 from fourcorners.analysis.steady_state.segments import change_penalty
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
@@ -62,6 +62,10 @@ _PLACE_STEP_MAX = 0.3
 """The logarithm of the largest step of the time of a request from a place to the next, without the
 turns that it loses: zones differ by less, and a turn is longer than a third of a request, as no
 track of a disk holds less than a third of it."""
+
+_UNREAD_MAX = 0.02
+"""With this probability a zone may begin behind the last place that was read, unsaid: the share of
+false claims that the contest of the probes accepts."""
 
 _LINK_NEAR = 0.97
 """From this share of the link's rate on, the link may be the limit."""
@@ -290,10 +294,24 @@ def _edge(view: View, zones: _Zones, which: int) -> Answer | None:
     # Depending on its start, a measurement contains one track switch more or less. Places of a zone
     # differ by this switch or agree, so that more places do not make the mean more exact. The
     # spread is that of all zones together, because the places of one may agree by chance.
-    bounds = about(value, zones.spread * value)
+    low, high = about(value, zones.spread * value)
+    bounds = (low * (1 - (_step_behind(view, zones) if which == -1 else 0.0)), high)
     detail = {"goodness": zones.goodness, "turns_lost": lost}
     answer = known(value, say("without" if lost else "measured"), bounds=bounds, detail=detail)
     followed = view.answer("track_bytes")
     shown_by = () if followed is None else followed.evidence or ()
     answer = answer.checked(Assumption.NO_TURN_LOST, None if lost else True, shown_by)
     return answer.checked(Assumption.OUTER_EDGE_FIRST, True, ids(PLACES(view)))
+
+
+def _step_behind(view: View, zones: _Zones) -> float:
+    """The relative step to another zone behind the last place that was read: the largest of those
+    that were found, or 0 where what was not read is too short to be likely to hold one. The last
+    zone ends anywhere, since the disk may keep its innermost tracks for itself."""
+    capacity, places = capacity_bytes(view.run), view.once(_places)
+    if capacity is None:
+        return 0.0
+    unread = capacity - places.offset[-1] - places.reads[-1] * places.block_bytes[-1]
+    if unread * len(zones.ranges) <= _UNREAD_MAX * capacity:
+        return 0.0
+    return float(np.max(1 - np.array(zones.rates[1:]) / np.array(zones.rates[:-1])))
