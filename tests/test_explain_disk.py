@@ -1,7 +1,8 @@
 """Zones, rotation and seeks as the probes find them follow the drive's own."""
 
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from fourcorners.analysis.internals.caches import buffer_line, write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.disk import mechanics, tracks, zones
 from fourcorners.analysis.internals.resolver import Resolver
+from fourcorners.analysis.internals.view import View
 from fourcorners.finding import Finding
 from fourcorners.sentences import say
 from fourcorners.store import Run
@@ -128,6 +130,21 @@ def test_a_lost_turn_hides_no_kind_of_switch() -> None:
     assert followed.in_turn is not None
     heads, head, track = followed.in_turn
     assert (heads, head.seconds, track.seconds) == pytest.approx((6, 1.0e-3, 0.89e-3))
+
+
+@pytest.mark.parametrize(("longest_s", "heads"), [(2e-3, 5.0), (60 / 7200, None), (9.4e-3, None)])
+def test_what_takes_a_turn_is_no_switch(longest_s: float, heads: float | None) -> None:
+    """Two disks that read in turn each lose one at the end of a cylinder."""
+    times = np.full(3000, 1e-3)
+    times[::10] += np.where(np.arange(300) % 5 == 4, longest_s, 1.0e-3)
+    followed = tracks.Followed.of(times)
+    assert followed is not None
+    read = tracks._Read(followed, 873_813.0, 104_858.0, 60 / 7200, {})
+    view = SimpleNamespace(once=lambda what, *_: read if what is tracks._read else [])
+    asked = (tracks.heads, tracks.track_switch, tracks.head_switch)
+    found = {ask: ask(cast(View, view)) for ask in asked}
+    assert found[tracks.heads].value == heads
+    assert {answer.value is None for answer in found.values()} == {heads is None}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,14 @@ from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.nand import read_cost
 from fourcorners.analysis.internals.nand.erasures import ends_sharply, in_step
 from fourcorners.analysis.internals.nand.page_kinds import Kinds
-from fourcorners.analysis.internals.nand.programs import Programs, bounded, by_rounds, turn_s
+from fourcorners.analysis.internals.nand.programs import (
+    Programs,
+    bounded,
+    by_rounds,
+    further_planes_s,
+    of_round,
+    turn_s,
+)
 from fourcorners.analysis.internals.view import View
 from fourcorners.recording.arrays import Floats
 
@@ -76,6 +83,24 @@ def test_a_round_has_the_transfers_of_all_planes_that_are_programmed_together(
     assert bounds is not None
     assert bounds[0] <= program_s <= bounds[1]
     assert bounds[1] - bounds[0] < 0.2 * program_s
+
+
+@pytest.mark.parametrize("together", [1, 2, 4])
+def test_planes_that_look_like_dies_may_be_programmed_together(together: int) -> None:
+    """Planes that read independently do not show as planes; a round has the transfers of all."""
+    program_s, page = 660e-6, 16384.0
+    round_s = program_s + together * page * 1.2e-9
+    view = SimpleNamespace(
+        once={read_cost.read_cost: _cost(), turn_s: round_s}.get,
+        answer=lambda _: SimpleNamespace(detail={"round_s": round_s}),
+        value={"stripe_bytes": page}.get,
+    )
+    bounds, further_s = by_rounds(cast(View, view)), further_planes_s(cast(View, view))
+    assert bounds is not None
+    found = of_round(bounds, further_s)
+    assert found.interval is not None
+    assert found.interval[0] <= program_s <= found.interval[1]
+    assert found.value == pytest.approx(program_s, rel=0.1)
 
 
 def test_a_write_that_waits_for_one_more_program_is_of_no_other_kind() -> None:

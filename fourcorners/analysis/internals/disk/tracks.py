@@ -14,6 +14,9 @@ is the end of a cylinder. With two heads both kinds are equally frequent. The fi
 then a head switch if the first sector is the first of a cylinder. That cannot be tested, and a
 drive may keep the first tracks for itself, as shingled ones do for their media cache. Therefore
 the bounds of either kind contain both.
+
+A skew is an angle, so that no switch takes a turn. Where a kind of switches does, the reads lose
+turns: the skew is too small for the switch, or several disks serve the reads in turn.
 """
 
 from __future__ import annotations
@@ -219,6 +222,8 @@ def track_switch(view: View) -> Answer:
     read = view.once(_read)
     if isinstance(read, Answer):
         return read
+    if lost := _lost_turns(read):
+        return lost
     if len(read.followed.switches) == 1:
         return _switch(view, read, read.followed.switches[0], say("either"))
     turns = read.followed.in_turn
@@ -236,6 +241,8 @@ def head_switch(view: View) -> Answer:
     read = view.once(_read)
     if isinstance(read, Answer):
         return read
+    if lost := _lost_turns(read):
+        return lost
     turns = read.followed.in_turn
     if turns is None:
         return _out_of_turn(read)
@@ -250,6 +257,8 @@ def heads(view: View) -> Answer:
     read = view.once(_read)
     if isinstance(read, Answer):
         return read
+    if lost := _lost_turns(read):
+        return lost
     turns = read.followed.in_turn
     if turns is None:
         return _out_of_turn(read)
@@ -289,6 +298,15 @@ def _tested(view: View, read: _Read, answer: Answer) -> Answer:
     in_turn = True if read.followed.in_turn else None
     answer = answer.checked(Assumption.FOLLOWS_TRACKS, True, evidence)
     return answer.checked(Assumption.HEADS_IN_TURN, in_turn, evidence if in_turn else ())
+
+
+def _lost_turns(read: _Read) -> Answer | None:
+    """The answer where a kind of switches takes a turn or more; ``None`` elsewhere."""
+    longest = max(read.followed.switches, key=lambda switch: switch.seconds)
+    if longest.seconds + longest.error_s < read.turn_s:
+        return None
+    said = say("track_switch.lost_turns", longest=longest.seconds, turn=read.turn_s)
+    return unknown(said, detail=read.detail)
 
 
 def _out_of_turn(read: _Read) -> Answer:

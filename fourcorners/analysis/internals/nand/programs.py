@@ -23,6 +23,7 @@ from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.collection.superblock import BESIDE, waits
 from fourcorners.analysis.internals.flash import conflicting_reads
+from fourcorners.analysis.internals.flash.levels import PLANES_MAX
 from fourcorners.analysis.internals.nand.page_kinds import Kinds, page_kinds
 from fourcorners.analysis.internals.nand.read_cost import (
     PLAIN,
@@ -263,13 +264,26 @@ def mean(view: View) -> Answer:
     if isinstance(found, Said):
         protected = found.code == "program_time.protected" and not view.has("slc_cache_bytes")
         rounds = view.once(by_rounds) if protected else None
-        return unknown(found, evidence=_evidence(view)) if rounds is None else _of_round(rounds)
+        if rounds is None:
+            return unknown(found, evidence=_evidence(view))
+        return of_round(rounds, view.once(further_planes_s))
     error = float(np.mean(found.kinds.errors_s))
     return _told(view, found, found.kinds.mean_s, error, say("measured", kinds=found.kinds.count))
 
 
-def _of_round(bounds: tuple[float, float]) -> Answer:
+def further_planes_s(view: View) -> float:
+    """What the pages of further planes take on the channel, where the planes of a die do not show:
+    those that read independently look like dies, but are programmed together."""
+    cost, row = view.once(read_cost), view.value("stripe_bytes")
+    if cost is None or row is None or view.value("planes_per_die") is not None:
+        return 0.0
+    return cost.over_channel(row, row * PLANES_MAX)[1] - cost.over_channel(row, row)[1]
+
+
+def of_round(bounds: tuple[float, float], further_s: float) -> Answer:
+    """The program in a round, of which the pages of further planes may take so long to pass."""
     value = sum(bounds) / 2
+    bounds = (bounds[0] - further_s, bounds[1])
     if bounds[1] - bounds[0] > 2 * UNSURE * value:
         return unknown(say("program_time.round_of_transfers", low=bounds[0], high=bounds[1]))
     answer = known(value, say("program_time.round"), bounds=bounds)
