@@ -53,6 +53,10 @@ CASES: dict[str, tuple[Given, Given]] = {
         {"rotation_rpm": 7200, "op_by_cliff": 0.02, "over_provisioning": 0.02},
         {"rotation_rpm": 0, "op_by_cliff": 0.02, "over_provisioning": 0.02},
     ),
+    "dies_beside_platters": (
+        {"rotation_rpm": 7200, "seek_stroke": 9e-3, "dies": 8},
+        {"rotation_rpm": 0, "dies": 8},
+    ),
 }
 
 

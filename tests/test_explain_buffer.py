@@ -23,8 +23,18 @@ def _curve(room: float, drain: float, block: int, cache: tuple[float, float] = (
     return Curve(np.maximum.reduce([count / LINK, (count - room) / fast, past]), count)
 
 
-def _size(monkeypatch: pytest.MonkeyPatch, short: Curve, long: Curve) -> Answer:
+def _size(
+    monkeypatch: pytest.MonkeyPatch,
+    short: Curve,
+    long: Curve,
+    read_s: float = 0.1e-3,
+    large_rate: float | None = None,
+) -> Answer:
     run = FakeRun()
+    run.add("probe-seeks/sentinel", "read", iops=1 / read_s, sentinel=1)
+    for block in (2**17, 2**20) if large_rate else ():
+        about = {"block_bytes": block, "queue_depth": 32, "of": "written"}
+        run.add(f"probe-depth/large/{block}", "read", iops=(large_rate or 0.0) / block, **about)
     run.add(
         "probe-burst/short", "write", iops=1e3, elapsed_s=16.4, block_bytes=2**14, stage="short"
     )
@@ -80,6 +90,26 @@ def test_a_little_more_room_at_first_is_held_data_or_a_cache(
     assert found.verdict == "not identifiable"
     assert found.said.code == "write_buffer_bytes.cache_or_held"
     assert found.detail["between_bytes"] == pytest.approx([20 * MIB, 38 * MIB], rel=0.05)
+
+
+@pytest.mark.parametrize(("read_s", "told"), [(0.1e-3, True), (7e-3, False)])
+def test_disks_whose_cache_may_be_half_full_drain_it_at_any_rate(
+    read_s: float, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has an arm has no faster cells; an array of disks drains as its stripes come."""
+    short, long = _curve(20 * MIB, 60e6, 2**14), _curve(38 * MIB, 48e6, 2**16)
+    found = _size(monkeypatch, short, long, read_s)
+    assert (found.value is not None) == told
+
+
+@pytest.mark.parametrize(("read_rate", "told"), [(200e6, True), (60.3e6, False)])
+def test_a_limit_that_reads_meet_as_well_is_no_full_buffer(
+    read_rate: float, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    curves = _curve(8 * MIB, 60e6, 2**14), _curve(8 * MIB, 60e6, 2**16)
+    found = _size(monkeypatch, *curves, large_rate=read_rate)
+    assert (found.value is not None) == told
+    assert told or found.said.code == "write_buffer_bytes.credits"
 
 
 def test_a_drain_that_is_slower_for_a_while_widens_the_interval() -> None:

@@ -205,7 +205,7 @@ def test_a_map_that_is_full_of_changes_slows_a_drive_without_a_buffer_like_a_cac
 ) -> None:
     run = _filled((256 * MIB, 23e6), (1792 * MIB, 11e6))
     durable = {"volatile_write_cache": float(not through), "power_loss_protection": 0.0}
-    view = view_of(run, link_ceiling=550e6, **durable)
+    view = view_of(run, link_ceiling=550e6, page_bytes=16384.0, **durable)
     found, rate = slc_cache.size(view), slc_cache.direct_rate(view)
     assert rate is not None
     if through:
@@ -215,16 +215,49 @@ def test_a_map_that_is_full_of_changes_slows_a_drive_without_a_buffer_like_a_cac
         assert found.value == pytest.approx(256 * MIB, rel=0.02)
 
 
-@pytest.mark.parametrize(("read_s", "there"), [(0.1e-3, True), (0.6e-3, False)])
-def test_credits_of_a_volume_end_like_a_cache(read_s: float, there: bool) -> None:
-    """Behind a network no read shows that there is flash at all."""
+@pytest.mark.parametrize(
+    ("read_s", "page_bytes", "code"),
+    [(0.1e-3, 16384.0, None), (0.6e-3, 16384.0, "far"), (0.1e-3, 0.0, "no_flash")],
+)
+def test_credits_of_a_volume_end_like_a_cache(
+    read_s: float, page_bytes: float, code: str | None
+) -> None:
+    """Behind a network no read shows that there is flash at all, nor does a volume that is near
+    have pages, units of a map or erasures."""
     run = _filled((256 * MIB, 230e6), (1792 * MIB, 110e6))
     run.add("probe-seeks/near", "read", iops=1 / read_s, latency_mean_s=read_s)
-    view = view_of(run, link_ceiling=550e6, volatile_write_cache=1.0, power_loss_protection=0.0)
+    durable = {"volatile_write_cache": 1.0, "power_loss_protection": 0.0}
+    others = dict.fromkeys(("mapping_unit", "superblock_bytes"), 0.0)
+    view = view_of(run, link_ceiling=550e6, page_bytes=page_bytes, **durable, **others)
     found, rate = slc_cache.size(view), slc_cache.direct_rate(view)
     assert rate is not None
-    assert [answer.value is not None for answer in (found, rate)] == [there, there]
-    assert there or found.said.code == rate.said.code == "slc_cache_bytes.far"
+    assert [answer.value is None for answer in (found, rate)] == [bool(code), bool(code)]
+    assert not code or found.said.code == rate.said.code == f"slc_cache_bytes.{code}"
+
+
+@pytest.mark.parametrize(("read_rate", "there"), [(400e6, True), (110.4e6, False)])
+def test_a_limit_that_reads_meet_as_well_is_no_end_of_a_cache(
+    read_rate: float, there: bool
+) -> None:
+    run = _filled((256 * MIB, 230e6), (1792 * MIB, 110e6))
+    for block in (128 * KIB, MIB):
+        about = {"block_bytes": block, "queue_depth": 32, "of": "written"}
+        run.add(f"probe-depth/large/{block}", "read", iops=read_rate / block, **about)
+    found = slc_cache.size(view_of(run, link_ceiling=550e6, page_bytes=16384.0))
+    assert (found.value is not None) == there
+    assert there or found.said.code == "slc_cache_bytes.credits"
+
+
+@pytest.mark.parametrize(("beyond", "there"), [(450e6, True), (170e6, False)])
+def test_a_fill_that_comes_to_another_medium_shows_no_cache(beyond: float, there: bool) -> None:
+    run = _filled((256 * MIB, 230e6), (1792 * MIB, 110e6))
+    for offset in range(0, 2048 * MIB, 64 * MIB):
+        rate = 450e6 if offset < 256 * MIB else beyond
+        about = {"block_bytes": 256 * KIB, "offset_bytes": offset}
+        run.add(f"probe-positions/at/{offset}", "read", iops=rate / (256 * KIB), **about)
+    found = slc_cache.size(view_of(run, link_ceiling=550e6, page_bytes=16384.0))
+    assert (found.value is not None) == there
+    assert there or found.said.code == "slc_cache_bytes.by_place"
 
 
 def test_a_pause_does_not_show_that_faster_cells_were_full() -> None:
@@ -233,7 +266,7 @@ def test_a_pause_does_not_show_that_faster_cells_were_full() -> None:
     for stage in ("long", "rested"):
         curve = _curve((256 * MIB, 230e6), (1792 * MIB, 110e6))
         _add_burst(run, f"probe-burst/{stage}", curve, stage)
-    found = slc_cache.size(view_of(run, link_ceiling=550e6, write_buffer_bytes=0.0))
+    found = slc_cache.size(view_of(run, link_ceiling=550e6, mapping_unit=4096.0))
     assert found.value == pytest.approx(256 * MIB, rel=0.02)
     assert not found.checks
 

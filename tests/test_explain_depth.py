@@ -157,6 +157,17 @@ def test_erased_data_that_needs_no_flash_shows_the_link() -> None:
     assert generation.generation(view_of(run)).value == 600e6
 
 
+def test_what_is_faster_than_any_link_comes_from_a_memory_of_the_host() -> None:
+    """Each read of a volume may be copied by a processor of its own."""
+    for rate, told in ((55e9, True), (64e9, False)):
+        run = FakeRun()
+        _large(run, "written", 1e9)
+        _large(run, "erased", rate)
+        found = generation.ceiling(view_of(run))
+        assert (found.value is not None) == told
+        assert told or found.said.code == "link_ceiling.no_link"
+
+
 def test_reads_whose_rates_differ_by_their_size_show_no_link() -> None:
     """As of a simulated disk of 1996: 37 MB/s, give or take 90 %."""
     run = FakeRun()

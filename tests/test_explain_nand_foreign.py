@@ -10,6 +10,7 @@ from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.nand import read_cost
 from fourcorners.analysis.internals.nand.erasures import ends_sharply, in_step
 from fourcorners.analysis.internals.nand.page_kinds import Kinds
+from fourcorners.analysis.internals.nand.page_read import page_read
 from fourcorners.analysis.internals.nand.programs import (
     Programs,
     bounded,
@@ -64,7 +65,7 @@ def test_the_time_of_a_byte_on_a_link_has_no_least_where_its_ceiling_is_unknown(
 
 def _cost(**parts: object) -> read_cost.ReadCost:
     usual = {"idle_s": 66e-6, "die_s": 50e-6, "memory_s": 14e-6, "per_byte_s": (1.2e-9, 1.2e-9)}
-    return read_cost.ReadCost(**usual, small_bytes=(2048, 2048), of_channel=True, **parts)  # type: ignore[arg-type]
+    return read_cost.ReadCost(**usual | parts, small_bytes=(2048, 2048), of_channel=True)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("planes", [None, 4.0])
@@ -146,3 +147,21 @@ def test_noise_of_reads_makes_no_time_on_the_channel(slope_s: float) -> None:
     (least, most), shown = read_cost._channel(cast(View, view), 260e-6, 107e-6)
     assert shown is (slope_s > 0)
     assert least <= slope_s <= most
+
+
+@pytest.mark.parametrize(("die_s", "told"), [(60e-6, True), (8e-6, False)])
+def test_what_is_quicker_than_flash_is_no_page_read(
+    die_s: float, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Media that are no flash, and reads that wait for a channel and not for a die."""
+    monkeypatch.setattr(conflicting_reads, "one_unit", lambda _: (1 / die_s, []))
+    cost = _cost(die_s=die_s, idle_s=die_s + 16e-6, per_byte_s=(1e-10, 1e-10))
+    view = SimpleNamespace(
+        once=lambda what, *_: cost if what is read_cost.read_cost else [],
+        value=lambda _: None,
+        has=lambda _: False,
+    )
+    found = page_read(cast(View, view))
+    assert found is not None
+    assert (found.value is not None) == told
+    assert told or found.said.code == "quicker_than_flash"

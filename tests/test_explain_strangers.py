@@ -9,15 +9,19 @@ from analysis_fixture import FakeRun, named
 from explain_fixture import view_of
 
 from fourcorners.analysis import find
+from fourcorners.analysis.internals.answer import known, unknown
 from fourcorners.analysis.internals.caches import durability, read_cache
+from fourcorners.analysis.internals.catalog import CATALOG
 from fourcorners.analysis.internals.disk import mechanics
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.link import command_queue
+from fourcorners.analysis.internals.method import places
 from fourcorners.analysis.internals.method.doubt import Doubts
 from fourcorners.analysis.internals.resolver import Resolver
 from fourcorners.finding import PRESENCE, Finding
 from fourcorners.recording import Recording
+from fourcorners.sentences import say
 
 
 def _flushed(read_s: float, share: float = 1.5) -> FakeRun:
@@ -174,17 +178,21 @@ def test_a_volume_with_a_limit_on_its_ios_may_hide_a_memory(unit: str, taken: bo
     assert [one.verdict == "measured" for one in found] == [taken, True]
 
 
-@pytest.mark.parametrize(("gain", "depth"), [(2.5, 2), (4.2, None)])
+@pytest.mark.parametrize(
+    ("gain", "deeper", "depth"), [(2.5, 1.0, 2), (4.2, 1.0, None), (2.5, 1.1, None)]
+)
 def test_reads_that_wait_for_their_turn_to_complete_do_not_show_a_short_queue(
-    gain: float, depth: int | None, monkeypatch: pytest.MonkeyPatch
+    gain: float, deeper: float, depth: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A drive that completes reads in their order lets each wait for all before it."""
+    """A drive that completes reads in their order lets each wait for all before it. One whose
+    channels are reserved in the order of requests goes on to gain from far more of them."""
     waits = {k: 1 + 1 / (1.2 + max(0.0, k - 1.2)) for k in (1, 2, 3, 4, 1536)}
     full = Seen(beside=waits)
     assert full.queue_depth == 2
     monkeypatch.setattr(conflicting_reads, "seen", lambda view: full)
     run = FakeRun()
-    for queue, iops in {1: 1e4, 2: 1.9e4, 4: gain * 1e4, 8: gain * 1e4}.items():
+    last = deeper * gain * 1e4
+    for queue, iops in {1: 1e4, 2: 1.9e4, 4: gain * 1e4, 8: gain * 1e4, 32: last}.items():
         about: dict[str, Any] = {"pattern": "random", "queue_depth": queue}
         run.add(f"probe-depth/random/{queue}", "read", iops=iops, **about)
     assert command_queue.queue_depth(view_of(run)).value == depth
@@ -232,3 +240,39 @@ def test_the_wait_for_what_never_completes_is_no_misfit_of_a_model(fails: bool) 
         run.add(f"probe-sizes/write/{block}", "write", iops=1 / seconds, queue_depth=1, **about)
     run.failed = "probe-sizes/write/16384" if fails else ""
     assert (Resolver(run).finding("misfit_write") is None) == fails
+
+
+@pytest.mark.parametrize(
+    ("beyond", "turns", "told"), [(1.0, 0, False), (0.4, 0, True), (0.4, 7200, False)]
+)
+def test_a_volume_of_several_media_is_told_by_its_places(
+    beyond: float, turns: float, told: bool
+) -> None:
+    run = FakeRun()
+    for place in range(64):
+        rate = 450e6 * (1.0 if place < 16 else beyond)
+        about: dict[str, Any] = {"block_bytes": 2**18, "offset_bytes": place * 2**26}
+        run.add(f"probe-positions/at/{place}", "read", iops=rate / 2**18, **about)
+        key = (f"probe-positions/at/{place}", "read")
+        at_ns = np.array([round(2**18 / rate * 1e9)])
+        run.histograms[key] = (at_ns, at_ns, np.array([100]))
+    found = places.other_places(view_of(run, rotation_rpm=turns))
+    assert (found is not None) == told
+    assert found is None or found.value == pytest.approx(beyond - 1, abs=1e-3)
+
+
+@pytest.mark.parametrize(("read_s", "told"), [(0.1e-3, True), (7e-3, False)])
+def test_what_has_an_arm_but_no_known_speed_has_no_known_spare_area(
+    read_s: float, told: bool
+) -> None:
+    """The cache of an array in front of disks fills up as spare area does."""
+    run = FakeRun()
+    run.add("probe-seeks/sentinel", "read", iops=1 / read_s, sentinel=1)
+    run.add("probe-overwrite/fill", "write", iops=1e3, stage="fill")
+    resolver = Resolver(run)
+    for name in ("op_by_cliff", "op_by_amplification", "over_provisioning", "superblock_bytes"):
+        row = next(one for one in CATALOG if one.name == name)
+        resolver._answers["rotation_rpm"] = unknown(say("rotation_rpm.no_speed"))
+        answer = resolver._estimated(replace(row, estimator=lambda _: known(0.1, say("any.value"))))
+        assert answer is not None
+        assert (answer.value is not None) == told

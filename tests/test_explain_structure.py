@@ -193,3 +193,20 @@ def test_quicker_data_elsewhere_make_no_more_units(alone_us: float) -> None:
     _curve(run, curve)
     found = parallel_units.parallel_units(view_of(run))
     assert (found.value == 8) == (alone_us > 55)
+
+
+@pytest.mark.parametrize(("rate", "told"), [(180e6, True), (440e6, False)])
+def test_a_page_holds_more_than_its_stripe_where_large_reads_outrun_the_dies(
+    rate: float, told: bool
+) -> None:
+    """Requests may go round over channels in parts of a page, each of which looks like one."""
+    run = FakeRun()
+    drive = Drive(stripe=4 * KIB, dies=4)
+    drive.probed(run)
+    for block in (128 * KIB, 1024 * KIB):
+        about = {"block_bytes": block, "queue_depth": 32, "of": "written"}
+        run.add(f"probe-depth/large/{block}", "read", iops=rate / block, **about)
+    view = view_of(run)
+    holds = [c.holds for c in die_conflicts.page(view).checks]
+    assert holds == [told]
+    assert die_conflicts.dies(view).value == 4

@@ -22,6 +22,7 @@ class Assumption(StrEnum):
 
     PLANES_WAIT = "planes_wait"
     ONE_PLANE = "one_plane"
+    PAGE_IN_STRIPE = "page_in_stripe"
     UNITS_ALIKE = "units_alike"
     LINK_SLOWEST = "link_slowest"
 

@@ -35,6 +35,7 @@ from fourcorners.analysis.internals.flash import (
     trim_granularity,
 )
 from fourcorners.analysis.internals.link import command_queue, generation, transfer_model
+from fourcorners.analysis.internals.method import places
 from fourcorners.analysis.internals.nand import erasures, page_read, programs, read_cost
 from fourcorners.analysis.internals.view import View
 from fourcorners.analysis.source import Measured
@@ -106,6 +107,7 @@ _PROGRAM_NEEDS = (
     "power_loss_protection",
     "write_drain_rate",
 )
+_SLC_NEEDS = (*_THROUGH, "link_ceiling", "page_bytes", "mapping_unit", "superblock_bytes")
 _SPARE_NEEDS = (
     "link_ceiling",
     "log_blocks",
@@ -189,7 +191,7 @@ CATALOG: tuple[Asked, ...] = (
     Asked("page_bytes", "Page: what one read of a die brings", "B", _DISCRETE,
         _conflicting("window", "across"), die_conflicts.page, (), Of.FLASH,
         conflicting_reads.windows,
-        assumes=(Assumption.ONE_PLANE,)),
+        assumes=(Assumption.ONE_PLANE, Assumption.PAGE_IN_STRIPE)),
     Asked("dies", "Dies that work at the same time", "1", _DISCRETE,
         _conflicting("window", "pair"), die_conflicts.dies, (), Of.FLASH,
         conflicting_reads.windows,
@@ -233,19 +235,19 @@ CATALOG: tuple[Asked, ...] = (
     Asked("link", "Which link it is", "B/s", _DISCRETE, generation.LARGE, generation.generation),
 
     Asked("over_provisioning", "Spare area", "of user area", _CONTINUOUS, parts.overwritten,
-        spare_area.combined, ("op_by_cliff", "op_by_amplification"), asked_by=parts.FILL,
+        spare_area.combined, ("op_by_cliff", "op_by_amplification"), Of.FLASH, parts.FILL,
         assumes=(Assumption.FULL_PACE_UNTIL_COLLECTION, Assumption.WRITES_FILL_PAGES)),
     Asked("op_by_cliff", "Spare area, by the cliff", "of user area", _CONTINUOUS, parts.overwritten,
-        spare_area.by_cliff, _SPARE_NEEDS, asked_by=parts.FILL,
+        spare_area.by_cliff, _SPARE_NEEDS, Of.FLASH, parts.FILL,
         assumes=(Assumption.FULL_PACE_UNTIL_COLLECTION, Assumption.WRITES_FILL_PAGES)),
     Asked("op_by_amplification", "Spare area, by write amplification", "of user area", _CONTINUOUS,
         parts.overwritten, spare_area.by_amplification,
         (*_SPARE_NEEDS, "op_by_cliff", "slc_cache_bytes", "collection_stall_length",
          "write_drain_rate"),
-        asked_by=parts.FILL,
+        Of.FLASH, parts.FILL,
         assumes=(Assumption.FLASH_LIMITS, Assumption.GREEDY_COURSE, Assumption.DIES_TOGETHER)),
     Asked("superblock_bytes", "Erased at a time (superblock)", "B", _CONTINUOUS, superblock.BESIDE,
-        superblock.superblock, ("collection_stall_spacing",), asked_by=parts.FILL,
+        superblock.superblock, ("collection_stall_spacing",), Of.FLASH, parts.FILL,
         assumes=(Assumption.WAITS_ARE_ERASURES, Assumption.EQUAL_DISTANCES)),
     Asked("collection_stall_length", "Collection stalls, length", "s", _CONTINUOUS, stalls.WRITES,
         stalls.length, asked_by=parts.FILL,
@@ -266,13 +268,13 @@ CATALOG: tuple[Asked, ...] = (
         write_buffer.SHORT, write_buffer.drain_rate, (*_THROUGH, "rotation_rpm", "track_bytes"),
         assumes=(Assumption.EVEN_DRAIN,)),
     Asked("slc_cache_bytes", "SLC cache", "B", _CONTINUOUS, slc_cache.bursts, slc_cache.size,
-        (*_THROUGH, "link_ceiling"), Of.FLASH,
+        _SLC_NEEDS, Of.FLASH,
         assumes=(Assumption.FASTER_CELLS,)),
     Asked("slc_direct_rate", "Rate past the SLC cache", "B/s", _CONTINUOUS,
-        slc_cache.bursts_to_flash, slc_cache.direct_rate, _THROUGH,
+        slc_cache.bursts_to_flash, slc_cache.direct_rate, _SLC_NEEDS,
         assumes=(Assumption.FASTER_CELLS,)),
     Asked("slc_recovered_share", "SLC cache after a pause", "of the cache", _CONTINUOUS,
-        slc_cache.bursts_to_flash, slc_cache.recovered_share, _THROUGH,
+        slc_cache.bursts_to_flash, slc_cache.recovered_share, _SLC_NEEDS,
         assumes=(Assumption.FASTER_CELLS,)),
     Asked("compression", "Compression", PRESENCE, _YES_NO, data_reduction.COUNTED,
         data_reduction.compression, ("link_ceiling",)),
@@ -301,6 +303,8 @@ CATALOG: tuple[Asked, ...] = (
     Asked("inner_rate", "Rate at the inner edge", "B/s", _CONTINUOUS, zones.PLACES,
         zones.inner_rate, _PLATTERS,
         assumes=(Assumption.OUTER_EDGE_FIRST, Assumption.NO_TURN_LOST)),
+    Asked("misfit_places", "Places that are read at another rate", "fraction", _ODD, zones.PLACES,
+        places.other_places, ("rotation_rpm",)),
     Asked("rotation_rpm", "Rotation speed", "1/min", _DISCRETE, mechanics.NEAR, mechanics.rotation,
         assumes=(Assumption.ANY_ANGLE,)),
     Asked("seek_stroke", "Seek over all cylinders", "s", _CONTINUOUS, mechanics.IN_TURNS,

@@ -77,9 +77,13 @@ _BUSY = 0.5
 arm, may have no time in which to read ahead. Once reads miss, the arm leaves each sequence for
 the next before anything is read ahead, and they go on missing."""
 
-_ALL, _NOT_ALL = 0.9, 0.8
-"""From the first share of the reads of a single sequence on, all are in memory. Up to the second,
-only reads of a page that was just read are: three of the four reads of a page."""
+_KEPT_READS = 256
+"""A host keeps parts of up to so many small reads: records of 1 MiB, the largest of ZFS."""
+
+_ALL, _NOT_ALL = 1 - 1 / (2 * _KEPT_READS), 0.8
+"""From the first share of the reads of a single sequence on, all are in memory: of parts that are
+kept as they are read, one read in each is not. Up to the second share, only reads of a page that
+was just read are: three of the four reads of a page."""
 
 _DISTANT_HITS = 0.7
 """A disk reads ahead up to a distance if more than this share of the reads at the distance are in

@@ -24,7 +24,16 @@ from fourcorners.analysis.internals.caches.slowdown import (
     Bend,
     find_bends,
 )
-from fourcorners.analysis.internals.view import View, ids, latency_floor_s, memory_read_s, pick
+from fourcorners.analysis.internals.disk.zones import PLACES
+from fourcorners.analysis.internals.link import generation
+from fourcorners.analysis.internals.view import (
+    PointAxis,
+    View,
+    ids,
+    latency_floor_s,
+    memory_read_s,
+    pick,
+)
 from fourcorners.analysis.source import Measured, capacity_bytes
 from fourcorners.sentences import say
 
@@ -78,6 +87,10 @@ _SAME_RATE_MIN = 0.9
 _SEEN_PAST = 0.1
 """A burst shows the rate past a cache if it goes on for this share of the cache: for some hundred
 buckets of a histogram."""
+
+_OF_FLASH = ("page_bytes", "mapping_unit", "superblock_bytes")
+"""Findings of what only flash has. A volume has none of them, but credits that end a burst. Where
+one of them was not asked for, nothing follows."""
 
 _AGAIN_MIN = 0.03
 """If less than this share of a cache shows again after a pause, there may be no cache."""
@@ -342,8 +355,9 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
     A pause gives back a cache, which shows where it ended in the burst that is repeated after one.
     A drive without a write buffer also becomes slower where its map in memory is full of changes,
     as each further write has to put one of them on the flash; it does not become faster in a pause.
-    A volume behind a host or a network has credits, which a pause renews; and a memory that answers
-    all reads takes writes until it is full of them.
+    A volume behind a host or a network has credits, which a pause renews, and shows no pages, no
+    units of a map and no erasures; and a memory that answers all reads takes writes until it is
+    full of them. A volume of several media may be slower from a place on.
     """
     memory_s = view.once(memory_read_s)
     if memory_s is not None:
@@ -353,6 +367,15 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
     if floor_s is not None:
         said = say("slc_cache_bytes.far", size=found.sizes[0], floor=floor_s)
         return unknown(said, evidence=ids([found.burst]))
+    of_flash = [view.answer(name) for name in _OF_FLASH]
+    if all(of_flash) and not any(answer.value for answer in of_flash if answer):
+        said = say("slc_cache_bytes.no_flash", size=found.sizes[0])
+        return unknown(said, evidence=ids([found.burst]))
+    if alike := generation.met_by_reads(view, found.bend.slow_rate):
+        said = say("slc_cache_bytes.credits", size=found.sizes[0], rate=found.bend.slow_rate)
+        return unknown(said, evidence=[*ids([found.burst]), *ids(alike)])
+    if by_place := _by_place(view, found):
+        return by_place
     recovery = view.once(_recovery)
     if recovery is not None and recovery.is_none:
         said = say("slc_cache_bytes.once_only", size=found.sizes[0])
@@ -361,6 +384,25 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
         said = say("slc_cache_bytes.cache_or_map", size=found.sizes[0])
         return unknown(said, evidence=ids([found.burst]))
     return None
+
+
+def _by_place(view: View, found: _Found) -> Answer | None:
+    """The answer where reads are faster before the place at which a fill became slower than past
+    it, or slower: the fill came to another medium. ``None`` elsewhere."""
+    if found.burst not in FILL(view):
+        return None
+    _, low, high = found.sizes
+    before, after = (
+        [m.bytes_per_second for m in PLACES(view) if within(m.point[PointAxis.OFFSET])]
+        for within in (lambda at: at < (1 - _MARGIN) * low, lambda at: at > (1 + _MARGIN) * high)
+    )
+    if not before or not after:
+        return None
+    ratio = float(np.median(before) / np.median(after))
+    if 1 / SLOWER_MIN < ratio < SLOWER_MIN:
+        return None
+    said = say("slc_cache_bytes.by_place", size=found.sizes[0], faster=ratio)
+    return unknown(said, evidence=ids([found.burst, *PLACES(view)]))
 
 
 def direct_rate(view: View) -> Answer | None:

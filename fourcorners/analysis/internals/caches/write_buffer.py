@@ -178,8 +178,9 @@ def seen(view: View) -> BufferShown | Answer:
         return BufferShown((surer if same_rate else long).buffer, surer.curve, evidence, True)
     more = long.buffer.size_bytes - short.buffer.size_bytes
     if more > CACHE_SHARE_MIN * LONG(view)[0].bytes:
-        # As elsewhere the buffer may have been half full (slc_cache.may_be_buffer).
-        half_full = same_rate and more <= short.buffer.size_bytes
+        # As elsewhere the buffer may have been half full (slc_cache.may_be_buffer). What has an arm
+        # has no cells whose cache is emptied at another rate, but disks are.
+        half_full = (same_rate or view.is_disk) and more <= short.buffer.size_bytes
         return held_back(short, long) if half_full else short
     if more > 0 and same_rate:
         return BufferShown(long.buffer, long.curve, evidence, False)
@@ -213,6 +214,9 @@ def _found(view: View) -> BufferShown | Answer:
     found = view.once(seen)
     if isinstance(found, Answer):
         return found
+    if alike := generation.met_by_reads(view, found.buffer.drain_rate):
+        said = say("write_buffer_bytes.credits", rate=found.buffer.drain_rate)
+        return unknown(said, evidence=[*found.evidence, *ids(alike)])
     if view.is_disk:
         return _beyond_a_track(view, found)
     if fills_from_link(view, found):

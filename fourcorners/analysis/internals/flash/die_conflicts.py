@@ -21,13 +21,18 @@ from fourcorners.analysis.internals.flash.conflicting_reads import (
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.levels import DIE, PLANES_MAX
 from fourcorners.analysis.internals.flash.strided_reads import Unread
-from fourcorners.analysis.internals.view import View, ids
+from fourcorners.analysis.internals.link.generation import LARGE
+from fourcorners.analysis.internals.view import PointAxis, View, ids
 from fourcorners.sentences import Said, say
 
 _PAGE_MAX_BYTES = PLANES_MAX * 16 * 2**10
 """One read of a die brings no more: a page of 16 KiB, the largest that chips have, of each plane.
 What serves one read of a larger part at a time is no die: a drive, or a process, behind a volume
 that is spread over several."""
+
+_PAGES_MOST = 1.15
+"""Large reads are at most so many times as fast as all dies that read one page after the other at
+the rate of a single place: the error of a rate and of the places that large reads meet."""
 
 
 def _seen(view: View) -> Seen:
@@ -96,12 +101,20 @@ def page(view: View) -> Answer:
     if page > _PAGE_MAX_BYTES:
         return unknown(say("no_page", part=page), detail=detail, evidence=evidence)
     if page <= min(seen.across):
-        return known(page, say("or_less"), detail=detail, evidence=evidence)
-    if page == stripe:
-        return known(page, say("whole"), detail=detail, evidence=evidence)
-    said = say("part", longer=seen.one_die / seen.across[page], pages=stripe // page)
-    found = known(page, said, detail=detail, evidence=evidence)
-    return found.checked(Assumption.ONE_PLANE, True, evidence)
+        found = known(page, say("or_less"), detail=detail, evidence=evidence)
+    elif page == stripe:
+        found = known(page, say("whole"), detail=detail, evidence=evidence)
+    else:
+        said = say("part", longer=seen.one_die / seen.across[page], pages=stripe // page)
+        found = known(page, said, detail=detail, evidence=evidence)
+        found = found.checked(Assumption.ONE_PLANE, True, evidence)
+    large = [m for m in LARGE(view) if m.point[PointAxis.OF] == "written"]
+    if seen.units is None or not large:
+        return found
+    # Each page takes its die a read, at no higher rate than those of one place.
+    most = seen.units * page * seen.one_die
+    holds = max(m.bytes_per_second for m in large) <= _PAGES_MOST * most
+    return found.checked(Assumption.PAGE_IN_STRIPE, holds, ids(large))
 
 
 def dies(view: View) -> Answer:

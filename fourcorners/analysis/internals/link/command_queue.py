@@ -41,6 +41,14 @@ _TWO_MAX = 2 * (1 + UNSURE)
 """Two outstanding reads are served at most twice as fast as one, give or take what a mean of random
 seeks is unsure of. More is no matter of arms."""
 
+_SLOTS = 1.1
+"""Random reads are at most so many times as fast as reads of one place times the commands that the
+drive accepts: rates that differ by less are those of one die (probe-conflicts)."""
+
+_FULL = 2
+"""From so many times the commands that a drive accepts on, and one more, its queue is always full:
+the host and the link take less of a command's time than the flash."""
+
 _HALF = 0.5
 """What is further from one whole number than this is nearer to another."""
 
@@ -109,6 +117,14 @@ def queue_depth(view: View) -> Answer:
         # One more command than the drive accepts can be on its way to or from the host.
         if gain > (1 + UNSURE) * (depth + 1):
             said = say("gains_more", depth=depth, gain=gain)
+            return unknown(said, detail=detail, evidence=[*evidence, *ids(RANDOM(view))])
+        if seen.window and max(by_depth.values()) > _SLOTS * depth * seen.one_die:
+            # A place in the queue is taken at least as long as a die takes for the read.
+            said = say("gains_more", depth=depth, gain=gain)
+            return unknown(said, detail=detail, evidence=[*evidence, *ids(RANDOM(view))])
+        beyond = [rate for d, rate in by_depth.items() if d >= _FULL * (depth + 1)]
+        if beyond and max(beyond) > _NO_MORE * beyond[0]:
+            said = say("gains_beyond", depth=depth, gain=max(beyond) / beyond[0])
             return unknown(said, detail=detail, evidence=[*evidence, *ids(RANDOM(view))])
         off = (seen.queue_end or 0.0) - depth
         goodness = {"off_a_whole_number": off}

@@ -131,6 +131,14 @@ def fastest(view: View) -> float | None:
     return max((m.bytes_per_second for m in LARGE(view)), default=None)
 
 
+def met_by_reads(view: View, rate: float) -> list[Measured]:
+    """The large reads of two sizes or more that run at this rate of writes, in bytes per second;
+    empty where they do not. What both meet alike is no flash, but a limit of a volume or of what
+    all data pass."""
+    alike = [m for m in LARGE(view) if abs(m.bytes_per_second / rate - 1) <= _AGREE]
+    return alike if len({m.block_bytes for m in alike}) > 1 else []
+
+
 def ceiling(view: View) -> Answer:
     """Finds the rate of the link."""
     carried = view.once(_carried)
@@ -186,6 +194,8 @@ def _carried(view: View) -> _Carried | Answer:
     shown = [m for m in points if m.point[PointAxis.OF] == of]
     # Other load may hold up the small reads more than the large ones.
     rate = max(slopes[of], *(m.bytes_per_second for m in shown))
+    if rate > (1 + _TOLERANCE) * max(one.payload_rate for one in links(_PCIE_SHARES[-1])):
+        return unknown(say("link_ceiling.no_link", rate=rate), detail=detail, evidence=ids(shown))
     error = max(
         _spread(slopes, slopes[of]),
         rate / slopes[of] - 1,

@@ -148,6 +148,25 @@ def _platters(found: Findings) -> Said | None:
     return say("contradiction.spare_beside_platters", turns=turns) if spare else None
 
 
+_FLASH = ("stripe_bytes", "page_bytes", "dies", "planes_per_die", "channels", "parallel_units")
+_DISK = (
+    "rotation_rpm",
+    "seek_stroke",
+    "seek_base",
+    "seek_mean",
+    "track_bytes",
+    "track_switch",
+    "head_switch",
+    "heads",
+)
+
+
+def _both(found: Findings) -> Said | None:
+    turns, dies = _value(found, "rotation_rpm"), _value(found, "dies")
+    both = turns and dies and dies > 1
+    return say("contradiction.dies_beside_platters", turns=turns, dies=dies) if both else None
+
+
 RULES: tuple[ContradictionRule, ...] = (
     ContradictionRule(("read_cache_bytes", "stripe_bytes", "page_bytes", "dies"), _kept),
     ContradictionRule(("link_ceiling", "link"), _above_the_link),
@@ -161,6 +180,7 @@ RULES: tuple[ContradictionRule, ...] = (
     ContradictionRule(("zones", "outer_rate", "inner_rate"), _zones),
     ContradictionRule(("seek_base", "seek_mean"), _seeks),
     ContradictionRule(_SPARE, _platters),
+    ContradictionRule((*_FLASH, *_DISK), _both),
 )
 
 

@@ -127,6 +127,15 @@ _FIGURES = (
 """What a person asks for first of a drive, with its interval, in the story's order."""
 
 
+_OF_COLLECTION = (
+    "over_provisioning",
+    "superblock_bytes",
+    "collection_stall_spacing",
+    "trim_effect",
+)
+"""What only a drive that collects garbage has: one that writes in place may have a unit as well."""
+
+
 def tell(findings: Sequence[Finding]) -> Finding:
     """Makes the explanation from all other findings."""
     measured = {f.name: f for f in findings if f.verdict == "measured"}
@@ -192,7 +201,8 @@ def _kind(measured: _Measured) -> tuple[str, Said]:
     if unit >= BLOCK_MAPPED_MIN_BYTES:
         return "block-mapped", _told("block_mapped", unit=unit)
     if unit:
-        return "page-mapped", _told("page_mapped", unit=unit)
+        collects = any(value(name) for name in _OF_COLLECTION)
+        return "page-mapped", _told("page_mapped" if collects else "maps_units", unit=unit)
     if value("over_provisioning"):
         return "page-mapped", _told("collects")
     # Memory and volumes of other machines rewrite no block either.

@@ -14,7 +14,7 @@ from fourcorners.analysis.internals.nand.read_cost import (
     read_cost,
 )
 from fourcorners.analysis.internals.thresholds import UNSURE
-from fourcorners.analysis.internals.view import View, ids
+from fourcorners.analysis.internals.view import FLASH_READ_MIN_S, View, ids
 from fourcorners.sentences import say
 
 _CHANCE = 0.02
@@ -48,6 +48,9 @@ def page_read(view: View) -> Answer | None:
     }
     if not cost.of_channel or bounds[1] - bounds[0] > 2 * UNSURE * value:
         said = say("channel_unknown", die_s=cost.die_s)
+        return unknown(said, detail=detail, evidence=evidence)
+    if value < FLASH_READ_MIN_S:
+        said = say("quicker_than_flash", read_s=value)
         return unknown(said, detail=detail, evidence=evidence)
     said = say("measured", die_s=cost.die_s, low=least, high=most)
     low, high = (1 - _CHANCE) * bounds[0], (1 + _CHANCE) * bounds[1]
