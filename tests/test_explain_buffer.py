@@ -1,5 +1,7 @@
 """The write buffer, where the two bursts of the probe find it in different states."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from analysis_fixture import FakeRun
@@ -33,7 +35,7 @@ def _size(
     run = FakeRun()
     run.add("probe-seeks/sentinel", "read", iops=1 / read_s, sentinel=1)
     for block in (2**17, 2**20) if large_rate else ():
-        about = {"block_bytes": block, "queue_depth": 32, "of": "written"}
+        about: dict[str, Any] = {"block_bytes": block, "queue_depth": 32, "of": "written"}
         run.add(f"probe-depth/large/{block}", "read", iops=(large_rate or 0.0) / block, **about)
     run.add(
         "probe-burst/short", "write", iops=1e3, elapsed_s=16.4, block_bytes=2**14, stage="short"

@@ -241,7 +241,7 @@ def test_a_limit_that_reads_meet_as_well_is_no_end_of_a_cache(
 ) -> None:
     run = _filled((256 * MIB, 230e6), (1792 * MIB, 110e6))
     for block in (128 * KIB, MIB):
-        about = {"block_bytes": block, "queue_depth": 32, "of": "written"}
+        about: dict[str, Any] = {"block_bytes": block, "queue_depth": 32, "of": "written"}
         run.add(f"probe-depth/large/{block}", "read", iops=read_rate / block, **about)
     found = slc_cache.size(view_of(run, link_ceiling=550e6, page_bytes=16384.0))
     assert (found.value is not None) == there
@@ -253,7 +253,7 @@ def test_a_fill_that_comes_to_another_medium_shows_no_cache(beyond: float, there
     run = _filled((256 * MIB, 230e6), (1792 * MIB, 110e6))
     for offset in range(0, 2048 * MIB, 64 * MIB):
         rate = 450e6 if offset < 256 * MIB else beyond
-        about = {"block_bytes": 256 * KIB, "offset_bytes": offset}
+        about: dict[str, Any] = {"block_bytes": 256 * KIB, "offset_bytes": offset}
         run.add(f"probe-positions/at/{offset}", "read", iops=rate / (256 * KIB), **about)
     found = slc_cache.size(view_of(run, link_ceiling=550e6, page_bytes=16384.0))
     assert (found.value is not None) == there

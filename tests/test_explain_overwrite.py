@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -264,6 +265,23 @@ def test_writes_of_less_than_a_unit_do_not_count_the_spare_area(unit: int, least
     found = spare_area.by_cliff(view_of(run, **sizes, write_buffer_bytes=1e6))
     assert (found.value is None) == (64 in (unit, least))
     assert found.value or found.said.code == "over_provisioning.part_of_unit"
+
+
+@pytest.mark.parametrize(("reads", "told"), [(12_000.0, True), (257.0, False)])
+def test_credits_for_so_many_writes_are_no_spare_area(reads: float, told: bool) -> None:
+    """Reads of a volume are held to the same rate of I/Os."""
+    run = FakeRun()
+    run.add("probe-overwrite/fill", "write", iops=20_000.0, elapsed_s=12.8, stage="fill")
+    for part, seconds in enumerate([0.16] * 10 + [1.0] * 30):
+        about: dict[str, Any] = {"block_bytes": 4096, "stage": "overwrite", "elapsed_s": seconds}
+        run.add(f"probe-overwrite/{part}", "write", iops=256 / seconds, **about)
+    for depth in (1, 8, 64):
+        about = {"pattern": "random", "queue_depth": depth}
+        run.add(f"probe-depth/random/{depth}", "read", iops=reads if depth > 1 else 5e3, **about)
+    sizes = {"mapping_unit": 4096.0, "trim_granularity": 0.0, "write_buffer_bytes": 1e6}
+    found = spare_area.by_cliff(view_of(run, **sizes))
+    assert (found.value is not None) == told
+    assert told or found.said.code == "over_provisioning.credits"
 
 
 def test_a_slower_part_before_the_cliff_is_its_beginning() -> None:

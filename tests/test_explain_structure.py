@@ -204,7 +204,7 @@ def test_a_page_holds_more_than_its_stripe_where_large_reads_outrun_the_dies(
     drive = Drive(stripe=4 * KIB, dies=4)
     drive.probed(run)
     for block in (128 * KIB, 1024 * KIB):
-        about = {"block_bytes": block, "queue_depth": 32, "of": "written"}
+        about: dict[str, Any] = {"block_bytes": block, "queue_depth": 32, "of": "written"}
         run.add(f"probe-depth/large/{block}", "read", iops=rate / block, **about)
     view = view_of(run)
     holds = [c.holds for c in die_conflicts.page(view).checks]

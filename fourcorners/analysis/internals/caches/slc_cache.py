@@ -392,10 +392,9 @@ def _by_place(view: View, found: _Found) -> Answer | None:
     if found.burst not in FILL(view):
         return None
     _, low, high = found.sizes
-    before, after = (
-        [m.bytes_per_second for m in PLACES(view) if within(m.point[PointAxis.OFFSET])]
-        for within in (lambda at: at < (1 - _MARGIN) * low, lambda at: at > (1 + _MARGIN) * high)
-    )
+    places = [(int(m.point[PointAxis.OFFSET]), m.bytes_per_second) for m in PLACES(view)]
+    before = [rate for offset, rate in places if offset < (1 - _MARGIN) * low]
+    after = [rate for offset, rate in places if offset > (1 + _MARGIN) * high]
     if not before or not after:
         return None
     ratio = float(np.median(before) / np.median(after))

@@ -27,6 +27,7 @@ from fourcorners.analysis.internals.collection.write_amplification import (
     Prior,
     likely_share,
 )
+from fourcorners.analysis.internals.link.command_queue import RANDOM
 from fourcorners.analysis.internals.thresholds import UNSURE, disagree
 from fourcorners.analysis.internals.view import View, ids
 from fourcorners.recording.arrays import Floats
@@ -43,6 +44,11 @@ may come from blocks that held little valid data."""
 _PARTS_AHEAD, _PARTS_BACK = 8, 6
 """The number of next parts whose mean rise shows that a cliff was passed, which is one batch of the
 probe, and the number of earlier parts that may belong to the cliff, which is less."""
+
+_PACED = 0.01
+"""Writes past a cliff, and random reads with several queues, that all run at rates within this
+share of each other meet a limit on the I/Os of a second, whose credits were used up at the cliff:
+flash serves reads faster, and collection varies from part to part."""
 
 _ONSET_SHARE = 0.3
 """The first part of the cliff has at least this share of the largest rise nearby."""
@@ -240,6 +246,11 @@ def _hidden(view: View) -> Answer | None:
         return unknown(say("over_provisioning.padded"))
     if view.once(cliff_of) is None:
         return None
+    last = [m.iops for m in OVERWRITE(view)[-_PARTS_AHEAD:]]
+    alike = [m for m in RANDOM(view) if abs(m.iops / np.median(last) - 1) <= _PACED]
+    if len(alike) > 1 and max(last) - min(last) <= _PACED * max(last):
+        said = say("over_provisioning.credits", iops=float(np.median(last)))
+        return unknown(said, evidence=ids([*OVERWRITE(view), *alike]))
     block = OVERWRITE(view)[0].block_bytes
     unit = max(view.value(name) or 0.0 for name in ("mapping_unit", "trim_granularity"))
     # A buffer gathers writes of one unit, and writes at random are of many.

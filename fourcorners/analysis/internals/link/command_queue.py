@@ -118,7 +118,7 @@ def queue_depth(view: View) -> Answer:
         if gain > (1 + UNSURE) * (depth + 1):
             said = say("gains_more", depth=depth, gain=gain)
             return unknown(said, detail=detail, evidence=[*evidence, *ids(RANDOM(view))])
-        if seen.window and max(by_depth.values()) > _SLOTS * depth * seen.one_die:
+        if seen.window and max(by_depth.values(), default=0.0) > _SLOTS * depth * seen.one_die:
             # A place in the queue is taken at least as long as a die takes for the read.
             said = say("gains_more", depth=depth, gain=gain)
             return unknown(said, detail=detail, evidence=[*evidence, *ids(RANDOM(view))])
