@@ -18,6 +18,7 @@ import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.collection.in_time import comes_by_the_clock
 from fourcorners.analysis.internals.collection.parts import TEST
 from fourcorners.analysis.internals.collection.periods_met import (
     MULTIPLES_MAX,
@@ -402,7 +403,17 @@ def cycle(view: View) -> Cycle | None:
     found = view.once(rare_cycle)
     if found is None or found.events < EVENTS_MIN:
         return None
-    return None if several_in_a_period(view) or missed_in_a_pattern(view) else found
+    if several_in_a_period(view) or missed_in_a_pattern(view) or by_the_clock(view):
+        return None
+    return found
+
+
+def by_the_clock(view: View) -> bool:
+    """Whether reads wait as long, and as often in the same time, when nothing is written."""
+    found, reads = view.once(rare_cycle), view.once(waits)
+    if found is None or reads is None:
+        return False
+    return comes_by_the_clock(view, found.level_s, found.unit_bytes / reads.pace_bytes_per_second)
 
 
 def several_in_a_period(view: View) -> bool:
@@ -459,6 +470,8 @@ def superblock(view: View) -> Answer:
         return unknown(say("several"), evidence=ids(beside))
     if view.once(missed_in_a_pattern):
         return unknown(say("pattern"), evidence=ids(beside))
+    if view.once(by_the_clock):
+        return unknown(say("clock"), evidence=ids(beside))
     if found is None and spacing is not None and spacing.value and spacing.interval:
         by_stalls = known(
             spacing.value,

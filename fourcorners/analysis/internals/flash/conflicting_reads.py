@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fourcorners.analysis.internals.flash.interleaving import Seen
+from fourcorners.analysis.internals.flash.interleaving import Seen, Soonest
 from fourcorners.analysis.internals.flash.levels import (
     PLANES_MAX,
     Levels,
@@ -88,15 +88,28 @@ def seen(view: View) -> Seen | None:
     if not windows(view):
         return None
     return seen_of(
-        (m.point, m.iops, m.latency_mean_s or 0.0) for m in view.points(TEST, "read") if m.ios > 1
+        (
+            m.point,
+            m.iops,
+            m.latency_mean_s or 0.0,
+            soonest(m.latency_percentile_s(10), m.latency_percentile_s(50)),
+        )
+        for m in view.points(TEST, "read")
+        if m.ios > 1
     )
 
 
-def seen_of(points: Iterable[tuple[Mapping[str, Any], float, float]]) -> Seen:
-    """The rates of these points, each given with its rate and its mean latency in seconds."""
+def soonest(tenth_s: float | None, half_s: float | None) -> Soonest | None:
+    """The soonest reads, by two percentiles of the latency; ``None`` where there are none."""
+    return None if tenth_s is None or half_s is None else Soonest(tenth_s, half_s)
+
+
+def seen_of(points: Iterable[tuple[Mapping[str, Any], float, float, Soonest | None]]) -> Seen:
+    """The rates of these points, each given with its rate, its mean latency in seconds and its
+    soonest reads."""
     return Seen.of(
-        (kind, int(point[axis]), iops, latency_s)
-        for point, iops, latency_s in points
+        (kind, int(point[axis]), iops, latency_s, some)
+        for point, iops, latency_s, some in points
         for kind, (axis, picked) in POINTS.items()
         if picked.fits(point)
     )
@@ -111,6 +124,21 @@ def one_unit(view: View) -> tuple[float, Sequence[str]] | None:
     if found.stripe_bytes is None and found.unread is not None:
         return found.unread.one_die, ids(points(view, "stride", "apart"))
     return found.one_die, ids(points(view, "window", "pair"))
+
+
+def one_read_s(view: View) -> float | None:
+    """The time of one read of one place while many are outstanding, without what rarely takes far
+    longer: half of the reads wait for no longer than all outstanding ones take, one after the
+    other. ``None`` where they are not served one after the other, in the order of their issue, and
+    where only reads of other places meet on a unit."""
+    found = view.once(seen)
+    if found is None or (found.stripe_bytes is None and found.unread is not None):
+        return None
+    of_one = found.soonest.get(0)
+    if of_one is None or not of_one.is_one_queue:
+        return None
+    place = by(points(view, "window"), PointAxis.WINDOW)[found.grid_bytes]
+    return None if place.queue_depth is None else of_one.half_s / place.queue_depth
 
 
 def fastest_place(view: View) -> float | None:

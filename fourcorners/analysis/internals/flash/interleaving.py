@@ -62,6 +62,20 @@ _REFINED = 8
 """The probe tries so many depths at a time between two that it has measured."""
 
 
+@dataclass(frozen=True)
+class Soonest:
+    """Of the latencies of many reads outstanding, in seconds, what nine of ten exceed, and half."""
+
+    tenth_s: float
+    half_s: float
+
+    @property
+    def is_one_queue(self) -> bool:
+        """Whether all reads took about as long, as those do that one unit serves in the order in
+        which they came: each waits for all that are outstanding."""
+        return ALIKE * self.tenth_s > self.half_s
+
+
 _RATES = ("window", "across", "pair", "beside", "sentinel", "stride", "apart", "edge")
 _LATENCIES = ("together", "short", "late", "alone")
 
@@ -78,7 +92,7 @@ class Seen:
     Mean latencies are in seconds: ``together`` is of a long and a short read that are due at the
     same time, ``short`` of two short reads, ``late`` of two of which the second is due when the
     first is under way, all by their distance in stripes; ``alone`` is of one read by its size in
-    bytes."""
+    bytes. ``soonest`` is of one place (0), and of two by their distance."""
 
     window: Mapping[int, float] = field(default_factory=dict)
     across: Mapping[int, float] = field(default_factory=dict)
@@ -92,16 +106,26 @@ class Seen:
     stride: Mapping[int, float] = field(default_factory=dict)
     apart: Mapping[int, float] = field(default_factory=dict)
     edge: Mapping[int, float] = field(default_factory=dict)
+    soonest: Mapping[int, Soonest] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, points: Iterable[tuple[str, int, float, float]]) -> Seen:
-        """Collects points, each given as kind, number, rate and mean latency. It leaves out kinds
-        that it does not know."""
+    def of(cls, points: Iterable[tuple[str, int, float, float, Soonest | None]]) -> Seen:
+        """Collects points, each given as kind, number, rate, mean latency and the soonest reads. It
+        leaves out kinds that it does not know."""
         seen: dict[str, dict[int, float]] = {kind: {} for kind in (*_RATES, *_LATENCIES)}
-        for kind, number, iops, latency_s in points:
+        soonest: dict[str, dict[int, Soonest]] = {"window": {}, "pair": {}}
+        for kind, number, iops, latency_s, some in points:
             if kind in seen:
                 seen[kind][number] = latency_s if kind in _LATENCIES else iops
-        return cls(**{kind: dict(sorted(some.items())) for kind, some in seen.items()})
+            if some is not None and kind in soonest:
+                soonest[kind][number] = some
+        smallest = min(seen["window"], default=0)
+        if smallest in soonest["window"]:
+            soonest["pair"][0] = soonest["window"][smallest]
+        return cls(
+            **{kind: dict(sorted(some.items())) for kind, some in seen.items()},
+            soonest=soonest["pair"],
+        )
 
     @property
     def grid_bytes(self) -> int:
@@ -136,8 +160,8 @@ class Seen:
             return beyond * 3 // 4
         # If twice the window is no faster, something else may limit two stripes to this rate.
         # Places half a window apart decide.
-        apart = self.pair.get(beyond // 2)
-        if apart is None:
+        apart = beyond // 2
+        if apart not in self.pair:
             return None
         return beyond * 3 // 4 if self._conflicts(apart) else beyond // 2
 
@@ -198,9 +222,7 @@ class Seen:
         stripe = self.stripe_bytes
         if stripe is None:
             return None
-        distance = next(
-            (d for d, iops in self.pair.items() if d % stripe == 0 and self._conflicts(iops)), None
-        )
+        distance = next((d for d in self.pair if d % stripe == 0 and self._conflicts(d)), None)
         # By the definition of a stripe the next one is on another die.
         return None if distance is None or distance == stripe else distance // stripe
 
@@ -212,9 +234,7 @@ class Seen:
         if stripe is None or turn is None:
             return None
         turns = _doubled(stripe * turn, max(self.pair))
-        return next(
-            (d for d in turns if d in self.pair and not self._conflicts(self.pair[d])), None
-        )
+        return next((d for d in turns if d in self.pair and not self._conflicts(d)), None)
 
     @property
     def units(self) -> int | None:
@@ -225,7 +245,7 @@ class Seen:
             return turn
         if not self._is_bank(bank):
             return None
-        banks = next((n for n in self._banks(bank) if self._conflicts(self.pair[n * bank])), None)
+        banks = next((n for n in self._banks(bank) if self._conflicts(n * bank)), None)
         return None if banks is None else banks * turn
 
     def die_offset_bytes(self, number: int) -> int:
@@ -249,11 +269,11 @@ class Seen:
 
     def _is_bank(self, bank_bytes: int) -> bool:
         """Whether a bank has this size, so that the stripes after it are on none of its dies."""
-        last, *following = (self.pair.get(d) for d in self._in_bank(bank_bytes))
+        last, *following = self._in_bank(bank_bytes)
         return (
-            last is not None
+            last in self.pair
             and self._conflicts(last)
-            and all(iops is not None and not self._conflicts(iops) for iops in following)
+            and all(d in self.pair and not self._conflicts(d) for d in following)
         )
 
     def _banks(self, bank_bytes: int) -> list[int]:
@@ -271,8 +291,17 @@ class Seen:
         all_dies = [iops for window, iops in self.window.items() if window >= least]
         return len(all_dies) < 2 or max(all_dies[1:]) < APART * all_dies[0]
 
-    def _conflicts(self, iops: float) -> bool:
-        return iops < self._together * self.one_die
+    def _conflicts(self, distance: int) -> bool:
+        """Whether two places this far apart are on one die: by the rate of both, or since nine of
+        ten reads take about as long as of one place. A few reads that hang lower the rate of either
+        measurement by a fifth. But two dies, which serve at least 4/3 as many, let a read wait for
+        at most 3/4 as long in the mean, and a tenth of the reads for no longer than that."""
+        one, both = self.soonest.get(0), self.soonest.get(distance)
+        if self.pair[distance] < self._together * self.one_die:
+            return True
+        if one is None or both is None or not one.is_one_queue:
+            return False
+        return ALIKE * both.tenth_s > one.half_s
 
     @property
     def _together(self) -> float:

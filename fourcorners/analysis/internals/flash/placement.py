@@ -58,7 +58,7 @@ time."""
 
 _NEXT_MIN = 1.5
 """Another number of units explains the times worse if its misfit is at least so many times as
-large, and half of what is allowed."""
+large, and half of what is allowed; and that data lie anywhere does if its misfit is."""
 
 _EXCESS_APART = 0.05
 """The least misfit of the excess that rules out a mapping unit: the scatter of such times."""
@@ -108,6 +108,8 @@ def static(boundary_bytes: Floats, at_s: Floats, across_s: Floats, depth: int) -
         return None
     best = fits[0]
     if best.misfit <= _MISFIT_MAX:
+        if _anywhere(boundary_bytes, at_s, across_s) < _NEXT_MIN * best.misfit:
+            return None
         stripe_at = best.stripe_at
         allowed = max(_NEXT_MIN * best.misfit, _MISFIT_MAX / 2)
         near = {fit.units for fit in fits if fit.misfit < allowed}
@@ -122,6 +124,19 @@ def static(boundary_bytes: Floats, at_s: Floats, across_s: Floats, depth: int) -
         return None
     stripe, units = int(boundary_bytes[stripe_at]), near.pop() if len(near) == 1 else None
     return Static(stripe, units, unit, cost, best.misfit)
+
+
+def _anywhere(boundary_bytes: Floats, at_s: Floats, across_s: Floats) -> float:
+    """The misfit if data lie anywhere: writes at multiples of all boundaries take equally long, and
+    those across them longer up to the mapping unit and by the same from there on. Times that
+    scatter may rise by chance where a stripe could end."""
+    measured = np.log(np.concatenate([at_s, across_s]))
+    misfits = []
+    for unit, excess in itertools.product(boundary_bytes, np.linspace(0, _EXCESS_MAX, 25)):
+        more = np.log1p(excess * np.minimum(1, boundary_bytes / unit))
+        off = measured - np.concatenate([np.zeros_like(more), more])
+        misfits.append(float(np.sqrt(np.mean((off - np.mean(off)) ** 2))))
+    return min(misfits)
 
 
 def _doubles_at(at_s: Floats, excess: Floats) -> int | None:

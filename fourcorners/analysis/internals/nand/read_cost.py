@@ -97,8 +97,10 @@ def median_s(points: list[Measured]) -> float | None:
 def read_cost(view: View) -> ReadCost | None:
     """The parts of a small read of this drive; ``None`` if the probes that show them did not run.
 
-    A read takes a median, so that retries and interruptions do not count; rates of many reads
-    contain them, and are corrected by what the mean of single reads has more than their median.
+    A read takes a median, so that retries and interruptions do not count. Rates of many reads
+    contain them: where many reads of one place wait for each other in the order of their issue, the
+    median of their latency does not; elsewhere what the mean of single reads has more than their
+    median corrects the rate.
     """
     alone = median_s(READ_ALONE(view))
     shown = conflicting_reads.one_unit(view)
@@ -114,7 +116,8 @@ def read_cost(view: View) -> ReadCost | None:
         rare = min(rare, _rare(_SAME_PLACE(view), again))
     fastest = max([*seen.window.values(), *seen.stride.values(), *seen.apart.values()])
     limits = fastest * one >= DIE_LIMITS_MIN
-    die_s = one / (1 + rare) if limits and one <= alone * (1 + rare) else None
+    each_s = min(view.once(conflicting_reads.one_read_s) or one / (1 + rare), one)
+    die_s = each_s if limits and one <= alone * (1 + rare) else None
     # A read of a drive that has to look up its mapping may take longer than one of the same place.
     idle = alone
     kept = again is not None and in_memory(again, alone, die_s, plain)

@@ -1,0 +1,46 @@
+"""Whether reads that wait at equal distances of written bytes wait at equal distances in time.
+
+A drive that is written at one pace writes as much from one housekeeping (a table that is saved, a
+scan, a calibration) to the next, if that is done by the clock. Reads meet it also while nothing is
+written, and erasures only while something is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy
+
+from fourcorners.analysis.internals.thresholds import FALSE_ALARM
+from fourcorners.analysis.internals.view import View
+from fourcorners.analysis.source import Measured
+
+_OF_WRITTEN = ("probe-conflicts", "probe-caches")
+"""Tests that only read, and read what they wrote before: other reads may not need flash, and then
+do not meet what it does."""
+
+_USUAL_PERCENT = 95
+"""Up to this percentile reads do not wait: longer ones than the waits in question show none."""
+
+_WAITS_MIN = 2
+"""A single long read may have any reason."""
+
+
+def comes_by_the_clock(view: View, level_s: float, period_s: float) -> bool:
+    """Whether single reads of tests that only read wait for longer than ``level_s`` about as often
+    as once in ``period_s``: by the Poisson distribution neither too rarely nor too often, each at
+    :data:`~fourcorners.analysis.internals.thresholds.FALSE_ALARM`."""
+    waits, seconds = 0, 0.0
+    for m in view.points(None, "read"):
+        if m.test in _OF_WRITTEN and m.queue_depth == 1 and _is_short(m, level_s):
+            low_ns, high_ns, count = m.histogram
+            waits += int(count[(low_ns + high_ns) / 2e9 > level_s].sum())
+            seconds += float(np.sum(count * (low_ns + high_ns) / 2e9))
+    expected = seconds / period_s
+    rarely = float(scipy.stats.poisson.cdf(waits, expected))
+    often = float(scipy.stats.poisson.sf(waits - 1, expected))
+    return waits >= _WAITS_MIN and min(rarely, often) >= FALSE_ALARM
+
+
+def _is_short(m: Measured, level_s: float) -> bool:
+    usual_s = m.latency_percentile_s(_USUAL_PERCENT)
+    return usual_s is not None and usual_s <= level_s

@@ -1,0 +1,132 @@
+"""What commands that hang now and then, or a drive that works by the clock, must not be taken for.
+
+The recordings are those of foreign drives whose service times scatter by 5 to 10 %, and of whose
+operations one in a few hundred takes 76 or 85 times as long.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from analysis_fixture import FakeRun
+from explain_fixture import KIB, MIB, view_of
+
+from fourcorners.analysis.internals.collection.in_time import comes_by_the_clock
+from fourcorners.analysis.internals.flash import conflicting_reads, data_reduction
+from fourcorners.analysis.internals.flash.interleaving import Seen, Soonest
+from fourcorners.analysis.internals.flash.placement import static
+from fourcorners.patterns import INCOMPRESSIBLE, REPEATED, compressible
+from fourcorners.recording.arrays import Floats
+
+STRIPE, TURN, OUTSTANDING, READ_S = 4 * KIB, 16, 64, 59.7e-6
+ONE_QUEUE = Soonest(0.985 * OUTSTANDING * READ_S, OUTSTANDING * READ_S)
+TWO_QUEUES = Soonest(90e-6, 2.1e-3)
+
+
+def _seen(soonest: bool) -> Seen:
+    """A drive of 16 units. Reads of one place hung for an eighth of the time, those of two places
+    1 MiB apart hardly."""
+    window = {STRIPE << k: 13_359.0 * min(2.0**k, 9.1) for k in range(15)}
+    pair = {STRIPE << k: 28_000.0 for k in range(4)} | {STRIPE << k: 15_400.0 for k in range(4, 11)}
+    pair |= {2 * KIB: 15_056.0, MIB: 16_094.0, MIB - TURN * STRIPE: 14_050.0, 3 * MIB: 13_620.0}
+    pair |= {MIB + n * STRIPE: 28_500.0 for n in range(1, TURN)}
+    alike = {d: ONE_QUEUE if iops < 20_000 else TWO_QUEUES for d, iops in pair.items()}
+    return Seen(
+        window=window,
+        pair=dict(sorted(pair.items())),
+        soonest={0: ONE_QUEUE} | alike if soonest else {},
+    )
+
+
+def test_hangs_make_no_second_bank_of_dies() -> None:
+    assert _seen(soonest=True).units == TURN
+    # By the rates alone, two places 1 MiB apart are on two dies.
+    assert _seen(soonest=False).units == 2 * TURN
+
+
+def test_reads_that_are_not_served_in_order_show_no_conflict() -> None:
+    """Latencies of one place that differ as those of two do tell neither from the other."""
+    out_of_order = Soonest(0.1 * OUTSTANDING * READ_S, 0.7 * OUTSTANDING * READ_S)
+    assert not out_of_order.is_one_queue
+    seen = _seen(soonest=True)
+    mixed = dict.fromkeys(seen.soonest, out_of_order)
+    assert Seen(seen.window, pair=seen.pair, soonest=mixed).turn == TURN
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_reads_that_hang_do_not_make_the_array_slower(in_order: bool) -> None:
+    run = FakeRun()
+    for k in range(3):
+        window, rate = 4 * KIB << k, 13_359.0 * 2**k
+        where: dict[str, Any] = {"window_bytes": window, "block_bytes": 2 * KIB}
+        id = f"probe-conflicts/window/{window}"
+        run.add(id, "read", iops=rate, elapsed_s=0.2, queue_depth=OUTSTANDING, **where)
+        all_s = OUTSTANDING * READ_S / 2**k
+        latencies_s = [0.99 * all_s, all_s, all_s + 4.3e-3] if in_order else [0.1 * all_s, all_s]
+        run.rows[-1] |= {"latency_min_s": 0.1 * all_s, "latency_max_s": 1.0}
+        bounds = np.array(latencies_s) * 1e9
+        counts = [1200, 1200, 400] if in_order else [1000, 1800]
+        run.histograms[id, "read"] = (bounds, bounds, np.array(counts))
+    found_s = conflicting_reads.one_read_s(view_of(run))
+    assert found_s == (pytest.approx(READ_S, rel=0.02) if in_order else None)
+
+
+def _told(strong: float, weak: float, repeated: float) -> tuple[float | None, float | None]:
+    """Compression and deduplication by rates over that of incompressible data."""
+    run, seed = FakeRun(), 36e6
+    rates = {compressible(2): strong, compressible(50): weak, REPEATED: repeated}
+    kinds = [(INCOMPRESSIBLE, 1.017), *rates.items(), (INCOMPRESSIBLE, 0.99)]
+    for number, (data, rate) in enumerate(kinds, 1):
+        id, blocks = f"probe-content/{number}", 512
+        seconds = np.arange(1, blocks + 1) * MIB / (seed * rate)
+        where: dict[str, Any] = {"data": data, "number": number, "counted": True}
+        run.add(
+            id,
+            "write",
+            iops=seed * rate / MIB,
+            elapsed_s=float(seconds[-1]),
+            block_bytes=MIB,
+            **where,
+        )
+        bounds = seconds * 1e9
+        run.histograms[id, "write"] = (bounds, bounds, np.ones(blocks, dtype=np.int64))
+    view = view_of(run, link_ceiling=1e9)
+    return data_reduction.compression(view).value, data_reduction.deduplication(view).value
+
+
+def test_rates_that_scatter_show_no_compression() -> None:
+    assert _told(strong=1.0, weak=1.0, repeated=1.0) == (0, 0)
+    assert _told(strong=6.0, weak=2.0, repeated=1.0) == (1, 0)
+    # No data takes more room than incompressible data, so that the drive scatters by 10 %.
+    assert _told(strong=0.911, weak=1.083, repeated=0.95) == (None, None)
+    # What compresses to 2 % takes no more room than what compresses to a half.
+    assert _told(strong=1.0, weak=1.1, repeated=1.0)[0] is None
+
+
+def test_times_that_scatter_are_no_placement_by_address() -> None:
+    """Recorded on a drive that maps pages of 8 KiB to any place; by chance writes at multiples of
+    4 KiB took longer than at those of 2 KiB."""
+    boundary: Floats = np.array([1024.0 * 2**k for k in range(15)])
+    at = [684, 567, 888, 702, 842, 632, 747, 627, 647, 770, 565, 718, 705, 665, 706]
+    across = [870, 1050, 1000, 1434, 1309, 1258, 1226, 1178, 1303, 1122, 1586, 1648, 1368, 1146]
+    at_s, across_s = (np.array(times) * 1e-6 for times in (at, [*across, 1343]))
+    assert static(boundary, at_s, across_s, 32) is None
+
+
+def _waits(run: FakeRun, many: int) -> FakeRun:
+    """Two tests that read, in which so many of 40000 reads, of 0.25 ms, waited for 20 ms."""
+    for test in ("probe-conflicts", "probe-caches"):
+        id = f"{test}/sentinel/1"
+        run.add(id, "read", iops=4000, elapsed_s=5, sentinel=1, queue_depth=1)
+        bounds = np.array([0.25e6, 20e6])
+        run.histograms[id, "read"] = (bounds, bounds, np.array([20_000, many]))
+    return run
+
+
+@pytest.mark.parametrize(("many", "clock"), [(0, False), (3, True), (40, False)])
+def test_waits_that_come_while_nothing_is_written_are_for_no_erasure(
+    many: int, clock: bool
+) -> None:
+    # Ten seconds of reads; every 1.8 s one waited while data were written.
+    view = view_of(_waits(FakeRun(), many))
+    assert comes_by_the_clock(view, level_s=11e-3, period_s=1.8) == clock
