@@ -403,17 +403,15 @@ def cycle(view: View) -> Cycle | None:
     found = view.once(rare_cycle)
     if found is None or found.events < EVENTS_MIN:
         return None
-    if several_in_a_period(view) or missed_in_a_pattern(view) or by_the_clock(view):
-        return None
-    return found
+    other = several_in_a_period(view) or missed_in_a_pattern(view) or by_the_clock(view)
+    return None if other else found
 
 
 def by_the_clock(view: View) -> bool:
     """Whether reads wait as long, and as often in the same time, when nothing is written."""
     found, reads = view.once(rare_cycle), view.once(waits)
-    if found is None or reads is None:
-        return False
-    return comes_by_the_clock(view, found.level_s, found.unit_bytes / reads.pace_bytes_per_second)
+    pace = reads.pace_bytes_per_second if reads is not None else 0.0
+    return found is not None and comes_by_the_clock(view, found.level_s, found.unit_bytes / pace)
 
 
 def several_in_a_period(view: View) -> bool:
