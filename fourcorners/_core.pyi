@@ -280,6 +280,7 @@ class Server:
     def serve(
         self,
         drive: SimulatedDrive | ForeignDrive,
+        begins: Callable[[], object],
         *,
         data: Path | None = None,
         faults_json: str = "[]",
@@ -293,7 +294,8 @@ class Server:
         save_every_s: float = 0.0,
         trace: Path | None = None,
     ) -> RawSession:
-        """Serves until :meth:`stop`, or until power is gone for good.
+        """Serves until :meth:`stop`, or until power is gone for good. ``begins`` is called when
+        everything that was given can be used.
 
         With ``sync`` the host's disk keeps the data before a flush is acknowledged; to ``state``
         the drive's state is saved after a flush, at most every ``save_every_s``.

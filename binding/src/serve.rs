@@ -97,9 +97,10 @@ impl Server {
         self.uri.as_deref()
     }
 
-    /// Serves until it is told to stop, or power is gone for good.
+    /// Serves until it is told to stop, or power is gone for good. Calls `begins` when everything
+    /// that was given can be used.
     #[pyo3(signature = (
-        drive, *, data=None, faults_json="[]", seed=1, speed=1.0, read_only=false, description="",
+        drive, begins, *, data=None, faults_json="[]", seed=1, speed=1.0, read_only=false, description="",
         restart_after_ns=None, sync=false, state=None, save_every_s=0.0, trace=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -107,6 +108,7 @@ impl Server {
         &self,
         py: Python<'_>,
         drive: &Bound<'_, PyAny>,
+        begins: Py<PyAny>,
         data: Option<PathBuf>,
         faults_json: &str,
         seed: u64,
@@ -146,6 +148,7 @@ impl Server {
             if let Some(trace) = &trace {
                 served.tell(trace.witness());
             }
+            Python::attach(|py| begins.call0(py)).map_err(|error| error.to_string())?;
             let mut left = session(server, served, &manner);
             if let Some(Err(why)) = trace.map(ServedTrace::finish)
                 && !matches!(left.ended, Ended::Failed(_))

@@ -1,6 +1,7 @@
 """What may go wrong with a served drive, as people write it: tables of a file, or words."""
 
 import json
+import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -25,17 +26,25 @@ def _nanoseconds(text: str) -> int:
     return round(parse_seconds(text) * 1e9)
 
 
+_IOS_DIGITS = 18
+"""Of a number of I/Os, which the core keeps in 64 bits; at a million a second they take 30,000
+years."""
+
+
 def _integer(text: str) -> int:
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > _IOS_DIGITS:
         raise UserError(f'"{text}" is no number of I/Os: write digits, such as 100')
     return int(text)
 
 
 def _share(text: str) -> float:
     try:
-        return float(text)
+        share = float(text)
     except ValueError:
-        raise UserError(f'"{text}" is no probability: write 0 to 1, such as 0.01') from None
+        share = math.nan
+    if not math.isfinite(share):
+        raise UserError(f'"{text}" is no probability: write one above 0, up to 1, such as 0.01')
+    return share
 
 
 def _operation(text: str) -> str:

@@ -65,7 +65,7 @@ class Served:
         command: str | None,
         **serving: Any,
     ) -> None:
-        """Begins to serve."""
+        """Begins to serve; where it cannot, the session has ended when this returns."""
         self.nbd = server.uri
         self.file = file
         self.vhost_user = vhost_user
@@ -89,8 +89,16 @@ class Served:
         serving = {**serving, "seed": seed, "speed": speed, "description": target.name}
         self._loop: LoopDevice | None = None
         self._block_device = server.block_device
+        self._settled = threading.Event()
         self._thread = threading.Thread(target=self._serve, kwargs=serving)
         self._thread.start()
+        self._settled.wait()
+
+    @property
+    def failed_to_begin(self) -> bool:
+        """Whether something that was given cannot be used, such as a data file or a fault, which
+        :meth:`stop` raises."""
+        return self._error is not None
 
     @property
     def device(self) -> Path | None:
@@ -121,9 +129,13 @@ class Served:
 
     def _serve(self, *, saved_to: Path | None, **serving: Any) -> None:
         try:
-            self._raw = self._server.serve(self._target.core, state=saved_to, **serving)
+            self._raw = self._server.serve(
+                self._target.core, self._settled.set, state=saved_to, **serving
+            )
         except BaseException as error:
             self._error = error
+        finally:
+            self._settled.set()
 
     def command(self, words: str) -> dict[str, Any]:
         """Has a command done, such as ``"power-cut for=2s"`` or ``"io-error on=read times=1"``
@@ -142,18 +154,23 @@ class Served:
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
+    def release(self) -> None:
+        """Unmounts the file systems on the block device, which still write to the drive what they
+        hold, and takes a loop device down. What stays in use is in ``notes``."""
+        if self._loop is not None:
+            loop, self._loop = self._loop, None
+            self.notes += loop.detach()
+        if self._block_device is not None and not self.wait(0):
+            self.notes += unmount_all(str(self._block_device))
+
     def stop(self) -> Session:
         """Ends the session and returns what it showed. What the drive was given is served and
         flushed, its state saved where one is kept.
 
         Raises :class:`UserError` where the session failed to begin, or its results cannot be kept.
         """
-        if self._loop is not None:
-            # What a file system on it still holds is written first.
-            loop, self._loop = self._loop, None
-            self.notes += loop.detach()
-        if self._block_device is not None and not self.wait(0):
-            self.notes += unmount_all(str(self._block_device))
+        if self.session is None:
+            self.release()
         self._server.stop()
         self._thread.join()
         if self.session is not None:
@@ -317,8 +334,7 @@ def serve(
         opened.close()
         raise
     served.notes += notes
-    # A data file or a fault that cannot be used shows at once.
-    if served.wait(0.05):
+    if served.failed_to_begin:
         served.stop()
     elif loop or ublk:
         try:

@@ -60,9 +60,9 @@ pub struct Fault {
     /// For so long; for good without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_ns: Option<u64>,
-    /// From this I/O on, of those that it concerns, counted from 1.
-    #[serde(default = "first")]
-    pub from_io: u64,
+    /// From this I/O on, of those that it concerns, counted from 1; the first of them without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_io: Option<u64>,
     /// To so many I/Os; to all without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u64>,
@@ -80,9 +80,8 @@ pub struct Fault {
     pub distance_bytes: u64,
 }
 
-fn first() -> u64 {
-    1
-}
+/// Longest delay, and latest time, of a fault: 31 years, to which clocks can be added.
+pub(crate) const LONGEST_NS: u64 = 1_000_000_000_000_000_000;
 
 fn always() -> f64 {
     1.0
@@ -100,46 +99,95 @@ impl Kind {
     }
 
     fn is_of_writes(self) -> bool {
-        use Kind::{
-            BitFlip, EndOfLife, FullCache, LostWrite, MisplacedWrite, StaleRead, TornWrite,
-        };
-        matches!(
-            self,
-            BitFlip | StaleRead | MisplacedWrite | TornWrite | LostWrite | FullCache | EndOfLife
-        )
+        self.is_of_data() || matches!(self, Kind::FullCache | Kind::EndOfLife)
+    }
+
+    /// Whether it changes what a write brings, which TRIM and zeroes bring none of.
+    pub fn is_of_data(self) -> bool {
+        use Kind::{BitFlip, LostWrite, MisplacedWrite, StaleRead, TornWrite};
+        matches!(self, BitFlip | StaleRead | MisplacedWrite | TornWrite | LostWrite)
     }
 }
 
 impl Fault {
     /// # Errors
-    /// What makes no sense, in one sentence.
+    /// What makes no sense, or could never happen, in one sentence.
     pub fn check(&self) -> Result<(), String> {
-        let refuse = |why: &str| Err(format!("the fault {}: {why}", self.name()));
-        if !(0.0..=1.0).contains(&self.probability) {
-            return refuse("its probability must be 0 to 1");
+        let why = self.wrong_range().or_else(|| self.never()).or_else(|| self.missing());
+        why.map_or(Ok(()), |why| Err(format!("the fault {}: {why}", self.name())))
+    }
+
+    fn wrong_range(&self) -> Option<&'static str> {
+        let is_whole = self.offset_bytes.is_multiple_of(512)
+            && self.length_bytes.unwrap_or(512).is_multiple_of(512);
+        (!is_whole).then_some("its range must be whole sectors of 512 bytes")
+    }
+
+    /// Why it could never happen, or why what it is given could change nothing.
+    fn never(&self) -> Option<&'static str> {
+        let has_range = self.offset_bytes > 0 || self.length_bytes.is_some();
+        // These two end something at once, and come back at once.
+        let comes_back = matches!(self.kind, Kind::Gone | Kind::PowerCut);
+        let ends_at_once = self.for_ns == Some(0) && !comes_back;
+        let latest_ns = self.at_ns.max(self.delay_ns).max(self.for_ns.unwrap_or(0));
+        let on = self.on;
+        Some(match self.kind {
+            _ if !(self.probability > 0.0 && self.probability <= 1.0) => {
+                "its probability must be above 0, and 1 at most"
+            }
+            _ if self.times == Some(0) => "0 times is never: say 1 at least, or leave times out",
+            _ if self.from_io == Some(0) => "I/Os are counted from 1",
+            _ if self.length_bytes == Some(0) => "its range is empty: give it a length above 0",
+            _ if latest_ns > LONGEST_NS => "its times must be 1e9 s at most",
+            _ if ends_at_once => "a time of 0 is over before anything happens (for)",
+            _ if on == Some(Operation::Flush) && has_range => "a flush has no range",
+            _ if self.kind.is_of_writes() && !matches!(on, None | Some(Operation::Write)) => {
+                "it is about writes"
+            }
+            Kind::LatentError if !matches!(on, None | Some(Operation::Read)) => "it is about reads",
+            Kind::Throttle if on == Some(Operation::Flush) => "a flush has no data",
+            _ if self.is_timed() && self.times.is_some_and(|times| times > 1) => {
+                "it happens once at its time: with on, from-io or probability it is one of I/Os, \
+                 and can happen more often"
+            }
+            _ => return self.meaningless(),
+        })
+    }
+
+    /// What is given and belongs to another kind.
+    fn meaningless(&self) -> Option<&'static str> {
+        if self.delay_ns > 0 && self.kind != Kind::Slow {
+            return Some("only slow has a delay");
         }
-        if self.from_io == 0 {
-            return refuse("I/Os are counted from 1");
+        if self.rate_bytes_per_s > 0 && self.kind != Kind::Throttle {
+            return Some("only throttle has a rate");
         }
-        if !self.offset_bytes.is_multiple_of(512)
-            || !self.length_bytes.unwrap_or(512).is_multiple_of(512)
-        {
-            return refuse("its range must be whole sectors of 512 bytes");
-        }
-        if self.kind.is_of_writes() && !matches!(self.on, None | Some(Operation::Write)) {
-            return refuse("it is about writes");
-        }
+        (self.distance_bytes != block() && self.kind != Kind::MisplacedWrite)
+            .then_some("only misplaced-write has a distance")
+    }
+
+    fn missing(&self) -> Option<&'static str> {
         match self.kind {
-            Kind::Slow if self.delay_ns == 0 => refuse("say how much more time I/Os take (delay)"),
-            Kind::Throttle if self.rate_bytes_per_s == 0 => refuse("say which rate is left (rate)"),
-            Kind::Stall | Kind::Gone if self.for_ns.is_none() => refuse("say for how long (for)"),
+            Kind::Slow if self.delay_ns == 0 => Some("say how much more time I/Os take (delay)"),
+            Kind::Throttle if self.rate_bytes_per_s == 0 => Some("say which rate is left (rate)"),
+            Kind::Stall | Kind::Gone if self.for_ns.is_none() => Some("say for how long (for)"),
             Kind::MisplacedWrite
                 if self.distance_bytes == 0 || !self.distance_bytes.is_multiple_of(512) =>
             {
-                refuse("its distance must be whole sectors of 512 bytes, one at least")
+                Some("its distance must be whole sectors of 512 bytes, one at least")
             }
-            _ => Ok(()),
+            _ => None,
         }
+    }
+
+    /// Whether it waits for a time, and not for an I/O.
+    pub(crate) fn is_timed(&self) -> bool {
+        let by_io = self.on.is_some()
+            || self.from_io.is_some()
+            || self.length_bytes.is_some()
+            || self.offset_bytes > 0
+            || self.probability < 1.0;
+        self.kind.is_of_device() && !by_io
     }
 
     /// Its kind, as it is written.

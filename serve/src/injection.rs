@@ -1,6 +1,7 @@
 //! Decides which I/O meets which fault.
 
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, LONGEST_NS};
+use crate::mended::Mended;
 use fourcorners_workload::Operation;
 use std::ops::Range;
 
@@ -11,8 +12,8 @@ pub struct Effect {
     pub errno: i32,
     /// It takes so much more, in the drive's time.
     pub delay_ns: u64,
-    /// It never completes.
-    pub hangs: bool,
+    /// It never completes, because of this fault.
+    pub hangs_by: Option<u64>,
     /// It goes through the cache.
     pub is_forced: bool,
     /// What becomes of a write's data.
@@ -37,8 +38,6 @@ pub enum DataFault {
 /// What happens to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceFault {
-    /// See [`Kind::Stall`]; for so long.
-    Stall(u64),
     /// See [`Kind::Gone`]; for so long.
     Gone(u64),
     /// See [`Kind::PowerCut`].
@@ -55,6 +54,8 @@ pub struct Injection {
     faults: Vec<Active>,
     next_id: u64,
     throttled_until_ns: u64,
+    /// By which fault nothing completes, and until when.
+    stalls: Vec<(u64, u64)>,
 }
 
 /// A fault, and what has come of it.
@@ -69,7 +70,7 @@ pub struct Active {
     /// I/Os that it happened to.
     pub happened: u64,
     /// Sectors whose latent error a write has mended.
-    mended: Vec<Range<u64>>,
+    mended: Mended,
 }
 
 impl Injection {
@@ -86,7 +87,13 @@ impl Injection {
         fault.check()?;
         let id = self.next_id;
         self.next_id += 1;
-        self.faults.push(Active { id, fault, concerned: 0, happened: 0, mended: Vec::new() });
+        self.faults.push(Active {
+            id,
+            fault,
+            concerned: 0,
+            happened: 0,
+            mended: Mended::default(),
+        });
         Ok(id)
     }
 
@@ -94,6 +101,7 @@ impl Injection {
     pub fn clear(&mut self, id: Option<u64>) -> bool {
         let before = self.faults.len();
         self.faults.retain(|active| id.is_some_and(|id| active.id != id));
+        self.stalls.retain(|&(by, _)| id.is_some_and(|id| by != id));
         self.faults.len() < before
     }
 
@@ -104,34 +112,49 @@ impl Injection {
 
     /// When the next one is due that happens at a time.
     pub fn next_ns(&self) -> u64 {
-        let timed = self.faults.iter().filter(|active| active.is_timed() && active.happened == 0);
+        let timed =
+            self.faults.iter().filter(|active| active.fault.is_timed() && active.happened == 0);
         timed.map(|active| active.fault.at_ns).min().unwrap_or(u64::MAX)
+    }
+
+    /// Nothing completes before, by the clock of the session.
+    pub fn stalled_until_ns(&self) -> u64 {
+        self.stalls.iter().map(|&(_, until_ns)| until_ns).max().unwrap_or(0)
     }
 
     /// What happens to the device by now, `now_ns` after the session began.
     pub fn due(&mut self, now_ns: u64) -> Option<DeviceFault> {
-        let due = |active: &&mut Active| {
-            active.is_timed() && active.happened == 0 && active.fault.at_ns <= now_ns
-        };
-        let active = self.faults.iter_mut().filter(due).min_by_key(|active| active.fault.at_ns)?;
-        active.happened = 1;
-        active.fault.of_device()
+        loop {
+            let due = |active: &&mut Active| {
+                active.fault.is_timed() && active.happened == 0 && active.fault.at_ns <= now_ns
+            };
+            let due = self.faults.iter_mut().filter(due);
+            let active = due.min_by_key(|active| active.fault.at_ns)?;
+            active.happened = 1;
+            let of_device = active.of_device(now_ns, &mut self.stalls);
+            if of_device.is_some() {
+                return of_device;
+            }
+        }
     }
 
-    /// What an I/O meets that is submitted now.
+    /// What an I/O meets that is submitted now; whether it is a write that `brings_data`.
     pub fn meet(
         &mut self,
         now_ns: u64,
         operation: Operation,
         offset_bytes: u64,
         length_bytes: u64,
+        brings_data: bool,
     ) -> (Effect, Option<DeviceFault>) {
         let (mut effect, mut of_device) = (Effect::default(), None);
         for active in &mut self.faults {
-            if active.is_timed() || !active.fault.concerns(operation, offset_bytes, length_bytes) {
-                continue;
-            }
-            if !active.happens(self.seed, now_ns, offset_bytes..offset_bytes + length_bytes) {
+            let fault = &active.fault;
+            if fault.is_timed()
+                || fault.kind.is_of_data() && !brings_data
+                || !fault.concerns(operation, offset_bytes, length_bytes)
+                || !active.happens(self.seed, now_ns, offset_bytes..offset_bytes + length_bytes)
+            {
                 continue;
             }
             let draw = hash(self.seed ^ 0x5eed, active.id, active.concerned);
@@ -139,14 +162,18 @@ impl Injection {
             match fault.kind {
                 Kind::IoError | Kind::LatentError => effect.errno = EIO,
                 Kind::EndOfLife => effect.errno = EPERM,
-                Kind::Slow => effect.delay_ns += fault.delay_ns,
-                Kind::Hang => effect.hangs = true,
+                Kind::Slow => {
+                    effect.delay_ns = (effect.delay_ns + fault.delay_ns).min(LONGEST_NS);
+                }
+                Kind::Hang => effect.hangs_by = Some(active.id),
                 Kind::FullCache => effect.is_forced = true,
                 Kind::Throttle => {
                     let takes_ns = u128::from(length_bytes) * 1_000_000_000;
                     let takes_ns = (takes_ns / u128::from(fault.rate_bytes_per_s)) as u64;
-                    self.throttled_until_ns = self.throttled_until_ns.max(now_ns) + takes_ns;
-                    effect.delay_ns = effect.delay_ns.max(self.throttled_until_ns - now_ns);
+                    let from_ns = self.throttled_until_ns.max(now_ns);
+                    self.throttled_until_ns = from_ns.saturating_add(takes_ns);
+                    let waits_ns = (self.throttled_until_ns - now_ns).min(LONGEST_NS);
+                    effect.delay_ns = effect.delay_ns.max(waits_ns);
                 }
                 Kind::BitFlip => effect.data = Some(DataFault::Flipped(draw % (length_bytes * 8))),
                 Kind::TornWrite => {
@@ -157,7 +184,10 @@ impl Injection {
                     effect.data = Some(DataFault::Misplaced(fault.distance_bytes));
                 }
                 Kind::StaleRead => effect.data = Some(DataFault::Stale),
-                Kind::Stall | Kind::Gone | Kind::PowerCut => of_device = fault.of_device(),
+                Kind::Stall | Kind::Gone | Kind::PowerCut => {
+                    let another = active.of_device(now_ns, &mut self.stalls);
+                    of_device = stronger(of_device, another);
+                }
             }
         }
         (effect, of_device)
@@ -168,26 +198,23 @@ impl Injection {
         for active in &mut self.faults {
             let concerns = active.fault.kind == Kind::LatentError
                 && active.fault.concerns(Operation::Read, range.start, range.end - range.start);
-            // As many as no real drive could have.
-            if concerns && active.mended.len() < 1 << 16 {
-                active.mended.push(range.clone());
+            if concerns {
+                active.mended.add(&range);
             }
         }
     }
 }
 
-impl Active {
-    /// Whether it waits for a time, and not for an I/O.
-    fn is_timed(&self) -> bool {
-        let fault = &self.fault;
-        let by_io = fault.on.is_some()
-            || fault.from_io > 1
-            || fault.length_bytes.is_some()
-            || fault.offset_bytes > 0
-            || fault.probability < 1.0;
-        fault.kind.is_of_device() && !by_io
+/// Of two things that happen to the device with the same I/O the one that hides the other: without
+/// power it is away as well.
+fn stronger(one: Option<DeviceFault>, other: Option<DeviceFault>) -> Option<DeviceFault> {
+    match (one, other) {
+        (Some(DeviceFault::Gone(_)) | None, Some(other)) => Some(other),
+        _ => one,
     }
+}
 
+impl Active {
     fn happens(&mut self, seed: u64, now_ns: u64, range: Range<u64>) -> bool {
         let fault = &self.fault;
         let is_time = now_ns >= fault.at_ns
@@ -196,13 +223,13 @@ impl Active {
         if !is_time {
             return false;
         }
-        if fault.kind == Kind::LatentError && self.is_mended(range) {
+        if fault.kind == Kind::LatentError && self.is_mended(&range) {
             return false;
         }
         self.concerned += 1;
         let times = self.fault.times.or(self.fault.kind.is_of_device().then_some(1));
         let drawn = hash(seed, self.id, self.concerned) >> 11;
-        let happens = self.concerned >= self.fault.from_io
+        let happens = self.concerned >= self.fault.from_io.unwrap_or(1)
             && times.is_none_or(|times| self.happened < times)
             && (drawn as f64) < self.fault.probability * (1u64 << 53) as f64;
         self.happened += u64::from(happens);
@@ -210,28 +237,22 @@ impl Active {
     }
 
     /// Whether every sector of the fault that a read touches was written since.
-    fn is_mended(&self, range: Range<u64>) -> bool {
-        let end = self.fault.length_bytes.map_or(u64::MAX, |l| self.fault.offset_bytes + l);
-        let mut at = range.start.max(self.fault.offset_bytes);
-        let until = range.end.min(end);
-        while at < until {
-            match self.mended.iter().find(|mended| mended.contains(&at)) {
-                Some(mended) => at = mended.end,
-                None => return false,
-            }
-        }
-        true
+    fn is_mended(&self, range: &Range<u64>) -> bool {
+        let fault = &self.fault;
+        let end = fault.length_bytes.map_or(u64::MAX, |l| fault.offset_bytes.saturating_add(l));
+        self.mended.covers(range.start.max(fault.offset_bytes)..range.end.min(end))
     }
-}
 
-impl Fault {
-    fn of_device(&self) -> Option<DeviceFault> {
-        match self.kind {
-            Kind::Stall => Some(DeviceFault::Stall(self.for_ns.unwrap_or(0))),
-            Kind::Gone => Some(DeviceFault::Gone(self.for_ns.unwrap_or(0))),
-            Kind::PowerCut => Some(DeviceFault::PowerCut(self.for_ns)),
-            _ => None,
+    /// What it does to the device now; a stall, to the answers.
+    fn of_device(&self, now_ns: u64, stalls: &mut Vec<(u64, u64)>) -> Option<DeviceFault> {
+        let for_ns = self.fault.for_ns;
+        match self.fault.kind {
+            Kind::Stall => stalls.push((self.id, now_ns.saturating_add(for_ns.unwrap_or(0)))),
+            Kind::Gone => return Some(DeviceFault::Gone(for_ns.unwrap_or(0))),
+            Kind::PowerCut => return Some(DeviceFault::PowerCut(for_ns)),
+            _ => {}
         }
+        None
     }
 }
 

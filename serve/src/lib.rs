@@ -23,6 +23,7 @@ mod inbox;
 mod injection;
 mod io;
 mod listen;
+mod mended;
 pub mod nbd;
 #[cfg(not(target_os = "linux"))]
 mod no_devices;

@@ -15,6 +15,8 @@ pub(crate) struct Pending {
     /// In the order in which they were submitted.
     pub number: u64,
     pub submitted_ns: u64,
+    /// When it would be answered but for a stall.
+    pub ready_ns: u64,
     pub errno: i32,
     /// Of a flush.
     pub epoch: Epoch,

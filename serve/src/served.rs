@@ -6,7 +6,7 @@ mod ending;
 use crate::contents::Contents;
 use crate::data::Data;
 use crate::fault::Fault;
-use crate::injection::{DeviceFault, Injection};
+use crate::injection::{DeviceFault, Effect, Injection};
 use crate::io::{Command, EIO, Finished, Io, TRANSFER_BYTES_MAX};
 use crate::pending::Pending;
 use crate::tally::Tally;
@@ -33,7 +33,6 @@ pub struct Served<'a> {
     /// Completed by the drive and held back by a fault, by time and number.
     delayed: BTreeMap<(u64, u64), Pending>,
     hanging: Vec<Pending>,
-    stalled_until_ns: u64,
     /// New requests wait until the drive has none.
     is_held: bool,
     /// A flush was acknowledged.
@@ -67,7 +66,6 @@ impl<'a> Served<'a> {
             waiting: VecDeque::new(),
             delayed: BTreeMap::new(),
             hanging: Vec::new(),
-            stalled_until_ns: 0,
             is_held: false,
             has_flushed: false,
             syncs: false,
@@ -175,21 +173,35 @@ impl<'a> Served<'a> {
         self.injection.add(fault)
     }
 
-    /// Ends faults; I/Os that hang because of them fail. Whether there was one.
+    /// Ends a fault, or all; whether there was one. I/Os that hang because of it fail, and what a
+    /// stall held back is answered; when all end, so is what was slowed down.
     pub fn clear_faults(&mut self, id: Option<u64>, now_ns: u64) -> bool {
         let cleared = self.injection.clear(id);
+        let now_ns = now_ns.max(self.drive.now_ns());
+        let ends = |effect: &Effect| effect.hangs_by.is_some_and(|by| id.is_none_or(|id| id == by));
         // The drive still has some of those that would hang.
-        for pending in self.slots.iter_mut().flatten() {
-            if std::mem::take(&mut pending.effect.hangs) {
-                pending.effect.errno = EIO;
-            }
+        for pending in self.slots.iter_mut().flatten().filter(|one| ends(&one.effect)) {
+            (pending.effect.hangs_by, pending.effect.errno) = (None, EIO);
         }
-        for pending in std::mem::take(&mut self.hanging) {
-            let number = pending.number;
-            self.delayed.insert((now_ns, number), Pending { errno: EIO, ..pending });
+        let delayed = std::mem::take(&mut self.delayed);
+        for ((due_ns, number), pending) in delayed {
+            let held_ns = self.stalled_until_ns().max(pending.ready_ns);
+            let least_ns = if id.is_none() { now_ns } else { held_ns.max(now_ns) };
+            self.delayed.insert((due_ns.min(least_ns), number), pending);
         }
-        self.stalled_until_ns = 0;
+        let (over, hanging) =
+            std::mem::take(&mut self.hanging).into_iter().partition(|one| ends(&one.effect));
+        self.hanging = hanging;
+        let over: Vec<Pending> = over;
+        for pending in over {
+            self.delayed.insert((now_ns, pending.number), Pending { errno: EIO, ..pending });
+        }
         cleared
+    }
+
+    /// Nothing completes before, because of a fault.
+    fn stalled_until_ns(&self) -> u64 {
+        self.start_ns.saturating_add(self.injection.stalled_until_ns())
     }
 
     /// Takes an I/O at the drive's present time. What happens to the device with it
@@ -216,12 +228,7 @@ impl<'a> Served<'a> {
         let slot = self.free.pop().expect("the caller looked");
         let operation = io.command.operation();
         let now_ns = self.drive.now_ns();
-        let (effect, of_device) = self.injection.meet(
-            now_ns - self.start_ns,
-            operation,
-            io.offset_bytes,
-            u64::from(io.length_bytes),
-        );
+        let (effect, of_device) = self.meet(&io, now_ns);
         let epoch = match operation {
             Operation::Flush => self.contents.begin_epoch(),
             _ => 0,
@@ -232,6 +239,7 @@ impl<'a> Served<'a> {
             effect,
             number: self.accepted,
             submitted_ns: now_ns,
+            ready_ns: 0,
             errno: 0,
             epoch,
             given_bytes: 0,
@@ -240,14 +248,15 @@ impl<'a> Served<'a> {
         pending.submitted_ns = self.drive.submit(slot, &request);
         self.slots[slot as usize] = Some(pending);
         self.outstanding += 1;
-        self.after_stall(of_device, now_ns)
+        of_device
     }
 
-    /// Begins the stall that a fault may be, and passes on every other one.
-    fn after_stall(&mut self, of_device: Option<DeviceFault>, now_ns: u64) -> Option<DeviceFault> {
-        let Some(DeviceFault::Stall(for_ns)) = of_device else { return of_device };
-        self.stalled_until_ns = self.stalled_until_ns.max(now_ns.saturating_add(for_ns));
-        None
+    /// What an I/O meets that is submitted now.
+    fn meet(&mut self, io: &Io, now_ns: u64) -> (Effect, Option<DeviceFault>) {
+        let (since_ns, length_bytes) = (now_ns - self.start_ns, u64::from(io.length_bytes));
+        let brings_data = matches!(io.command, Command::Write(_));
+        let operation = io.command.operation();
+        self.injection.meet(since_ns, operation, io.offset_bytes, length_bytes, brings_data)
     }
 
     /// Lets the drive work until `now_ns` and says what is to be answered, and what
@@ -281,8 +290,7 @@ impl<'a> Served<'a> {
             let pending = entry.remove();
             self.answer(pending, due_ns, finished);
         }
-        let due = self.injection.due(now_ns - self.start_ns);
-        let mut of_device = self.after_stall(due, now_ns);
+        let mut of_device = self.injection.due(now_ns - self.start_ns);
         while of_device.is_none() && !self.is_held && !self.waiting.is_empty() {
             if self.is_trim(&self.waiting[0]) {
                 if self.outstanding > 0 {
@@ -320,13 +328,7 @@ impl<'a> Served<'a> {
     ) -> Result<Option<DeviceFault>, String> {
         let submitted_ns = self.drive.now_ns();
         let (offset_bytes, length_bytes) = (io.offset_bytes, u64::from(io.length_bytes));
-        let (effect, of_device) = self.injection.meet(
-            submitted_ns - self.start_ns,
-            Operation::Write,
-            offset_bytes,
-            length_bytes,
-        );
-        let of_device = self.after_stall(of_device, submitted_ns);
+        let (effect, of_device) = self.meet(&io, submitted_ns);
         if effect.errno == 0 {
             self.drive.trim(offset_bytes, length_bytes)?;
         }
@@ -338,6 +340,7 @@ impl<'a> Served<'a> {
             effect,
             number,
             submitted_ns,
+            ready_ns: 0,
             epoch: 0,
             given_bytes: 0,
         };
@@ -368,12 +371,13 @@ impl<'a> Served<'a> {
     }
 
     /// Answers an I/O, or holds the answer back as its fault wants it.
-    fn settle(&mut self, pending: Pending, completed_ns: u64, finished: &mut Vec<Finished>) {
-        if pending.effect.hangs {
+    fn settle(&mut self, mut pending: Pending, completed_ns: u64, finished: &mut Vec<Finished>) {
+        if pending.effect.hangs_by.is_some() {
             self.hanging.push(pending);
             return;
         }
-        let due_ns = (completed_ns + pending.effect.delay_ns).max(self.stalled_until_ns);
+        pending.ready_ns = completed_ns.saturating_add(pending.effect.delay_ns);
+        let due_ns = pending.ready_ns.max(self.stalled_until_ns());
         if due_ns > completed_ns {
             self.delayed.insert((due_ns, pending.number), pending);
         } else {

@@ -335,8 +335,6 @@ impl Session<'_, '_> {
     /// Something happens to the device.
     fn happen(&mut self, fault: DeviceFault, now_ns: u64) -> Result<Option<Ended>, String> {
         match fault {
-            // The drive has seen to it.
-            DeviceFault::Stall(_) => {}
             DeviceFault::Gone(for_ns) => self.go_away(now_ns, for_ns),
             DeviceFault::PowerCut(for_ns) => {
                 self.served.power_cut()?;

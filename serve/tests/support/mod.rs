@@ -4,8 +4,10 @@
 pub mod life;
 pub mod shadow;
 
-use fourcorners_serve::{Command, Io};
+use fourcorners_serve::data::Data;
+use fourcorners_serve::{Command, Fault, Io, Served};
 use fourcorners_sim::SimulatedDrive;
+use fourcorners_target::VirtualDrive;
 use std::ops::Range;
 
 pub const VECTOR: &str = include_str!("../../../fourcorners/catalog/drives/ocz-vector-256gb.toml");
@@ -96,4 +98,34 @@ pub fn io(cookie: u64, command: Command, range: Range<usize>) -> Io {
         length_bytes: range.len() as u32,
         is_forced: false,
     }
+}
+
+pub fn served(drive: &mut dyn VirtualDrive) -> Served<'_> {
+    let data = Data::in_memory(drive.capacity_bytes());
+    Served::new(drive, data, 7).unwrap()
+}
+
+pub fn fault(fault: serde_json::Value) -> Fault {
+    serde_json::from_value(fault).unwrap()
+}
+
+pub fn write(cookie: u64, range: Range<usize>, value: u8) -> Io {
+    io(cookie, Command::Write(vec![value; range.len()]), range)
+}
+
+/// Serves one I/O to its end and returns its errno.
+pub fn serve(served: &mut Served<'_>, now_ns: &mut u64, request: Io) -> i32 {
+    assert_eq!(served.submit(request), None);
+    let mut finished = Vec::new();
+    while finished.is_empty() {
+        *now_ns += 100_000;
+        served.advance(*now_ns, &mut finished).unwrap();
+    }
+    finished[0].errno
+}
+
+pub fn content(served: &mut Served<'_>, range: Range<usize>) -> Vec<u8> {
+    let mut found = vec![0; range.len()];
+    served.read(range.start as u64, &mut found).unwrap();
+    found
 }
