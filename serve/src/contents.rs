@@ -1,8 +1,9 @@
 //! What a served drive holds, what it held when it was durable last, and what its
 //! faults make of both.
 
-use crate::data::{Data, PAGE_BYTES};
+use crate::data::Data;
 use crate::injection::DataFault;
+use crate::pages::PAGE_BYTES;
 use crate::undo::{Epoch, Undo};
 use fourcorners_target::VirtualDrive;
 use std::io;
@@ -50,7 +51,7 @@ impl Contents {
     /// It has completed.
     pub fn durable_before(&mut self, epoch: Epoch) {
         if let Some(undo) = &mut self.undo {
-            undo.durable_before(epoch);
+            undo.durable_before(epoch, self.data.pages());
         }
     }
 
@@ -62,7 +63,7 @@ impl Contents {
         self.replaced(&range);
         self.data.discard(range.start, range.end - range.start)?;
         if let Some(undo) = &mut self.undo {
-            undo.durable(range);
+            undo.durable(range, self.data.pages());
         }
         Ok(())
     }
@@ -194,9 +195,8 @@ impl Contents {
     ) -> io::Result<()> {
         let Some(undo) = &mut self.undo else { return Ok(()) };
         if undo.is_searching() {
-            undo.search(
-                ((range.end - range.start) / PAGE_BYTES as u64 * SEARCHED).max(SEARCHED) as usize
-            );
+            let copies = (range.end - range.start) / PAGE_BYTES as u64 * SEARCHED;
+            undo.search(copies.max(SEARCHED) as usize, self.data.pages());
             if !undo.is_searching() {
                 self.undo_limit_bytes = UNDO_BYTES.max(2 * undo.bytes());
             }
@@ -213,7 +213,7 @@ impl Contents {
         if let Some(undo) = &mut self.undo
             && is_durable
         {
-            undo.durable(range);
+            undo.durable(range, self.data.pages());
         }
     }
 }

@@ -1,20 +1,17 @@
 //! The bytes that a served drive holds: sparse, in memory or in a file.
 
+use crate::pages::{PAGE_BYTES, Page, Pages};
 use rustix::fs::{FallocateFlags, FlockOperation, SeekFrom};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-/// What memory is given and taken back by.
-pub const PAGE_BYTES: usize = 4096;
 /// Pages of a group; a group that holds nothing costs one word.
 const GROUP_PAGES: usize = 512;
 /// Most bytes that are written at once where a file cannot give room back.
 const ZERO_BYTES: usize = 1 << 16;
 
-/// A page in memory.
-pub type Page = Box<[u8; PAGE_BYTES]>;
 type Group = Box<[Option<Page>]>;
 
 /// A run of bytes that are all stored, or all never written (they read as zeroes).
@@ -32,6 +29,7 @@ pub struct Extent {
 pub struct Data {
     capacity_bytes: u64,
     place: Place,
+    pages: Pages,
 }
 
 #[derive(Debug)]
@@ -45,7 +43,7 @@ impl Data {
     pub fn in_memory(capacity_bytes: u64) -> Self {
         let groups = capacity_bytes.div_ceil((PAGE_BYTES * GROUP_PAGES) as u64);
         let place = Place::Memory((0..groups).map(|_| None).collect());
-        Self { capacity_bytes, place }
+        Self { capacity_bytes, place, pages: Pages::default() }
     }
 
     /// In a file of the drive's size, which is made, sparse, where there is none. What
@@ -75,7 +73,7 @@ impl Data {
                 metadata.len()
             ));
         }
-        Ok(Self { capacity_bytes, place: Place::File(file) })
+        Ok(Self { capacity_bytes, place: Place::File(file), pages: Pages::default() })
     }
 
     /// Size of the drive.
@@ -89,8 +87,9 @@ impl Data {
         let Place::Memory(groups) = &self.place else { return None };
         let (page, within, part) = pages(offset_bytes, length_bytes).next()?;
         let group = groups[page / GROUP_PAGES].as_ref();
-        let bytes = group.and_then(|group| group[page % GROUP_PAGES].as_deref());
-        let bytes = &bytes.unwrap_or(&ZEROES)[within..within + part.len()];
+        let page = group.and_then(|group| group[page % GROUP_PAGES].as_ref());
+        let bytes = page.map_or(&ZEROES[..], |page| self.pages.bytes(page));
+        let bytes = &bytes[within..within + part.len()];
         (part.len() == length_bytes).then_some(bytes)
     }
 
@@ -108,7 +107,10 @@ impl Data {
                         .as_ref()
                         .and_then(|g| g[page % GROUP_PAGES].as_ref())
                     {
-                        Some(page) => into.copy_from_slice(&page[within..within + into.len()]),
+                        Some(page) => {
+                            let bytes = self.pages.bytes(page);
+                            into.copy_from_slice(&bytes[within..within + into.len()]);
+                        }
                         None => into.fill(0),
                     }
                 }
@@ -129,26 +131,29 @@ impl Data {
                     let from = &from[part];
                     let group = groups[page / GROUP_PAGES]
                         .get_or_insert_with(|| (0..GROUP_PAGES).map(|_| None).collect());
-                    match &mut group[page % GROUP_PAGES] {
-                        Some(page) => page[within..within + from.len()].copy_from_slice(from),
-                        new if from.len() == PAGE_BYTES => {
-                            let whole: Box<[u8]> = from.into();
-                            *new = Some(whole.try_into().expect("it has the size of a page"));
-                        }
-                        new => {
-                            let page = new.insert(Box::new([0; PAGE_BYTES]));
-                            page[within..within + from.len()].copy_from_slice(from);
-                        }
+                    let place = &mut group[page % GROUP_PAGES];
+                    if place.is_none() {
+                        let is_whole = from.len() == PAGE_BYTES;
+                        let new = if is_whole { self.pages.get() } else { self.pages.zeroed() };
+                        *place = Some(new?);
                     }
+                    let page = place.as_ref().expect("it was just seen to");
+                    let bytes = self.pages.bytes_mut(page);
+                    bytes[within..within + from.len()].copy_from_slice(from);
                 }
                 Ok(())
             }
         }
     }
 
-    /// Takes a page out, which reads as zeroes from now on; `None` of it is one that was never
-    /// written. Only memory has pages.
-    pub fn take(&mut self, page: u64) -> Option<Option<Page>> {
+    /// Where pages come from, also those of what was replaced.
+    pub(crate) fn pages(&mut self) -> &mut Pages {
+        &mut self.pages
+    }
+
+    /// Takes a page out, which reads as zeroes from now on, and is the caller's to give back; `None`
+    /// of it is one that was never written. Only data in memory has pages.
+    pub(crate) fn take(&mut self, page: u64) -> Option<Option<Page>> {
         let Place::Memory(groups) = &mut self.place else { return None };
         let (group, page) = (page as usize / GROUP_PAGES, page as usize % GROUP_PAGES);
         Some(groups[group].as_mut().and_then(|pages| pages[page].take()))
@@ -182,12 +187,15 @@ impl Data {
         while page < last as usize {
             let until = ((page / GROUP_PAGES + 1) * GROUP_PAGES).min(last as usize);
             let group = &mut groups[page / GROUP_PAGES];
+            if let Some(pages) = group {
+                for place in page..until {
+                    if let Some(page) = pages[place % GROUP_PAGES].take() {
+                        self.pages.give_back(page);
+                    }
+                }
+            }
             if until - page == GROUP_PAGES {
                 *group = None;
-            } else if let Some(pages) = group {
-                for page in page..until {
-                    pages[page % GROUP_PAGES] = None;
-                }
             }
             page = until;
         }

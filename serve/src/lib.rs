@@ -27,6 +27,7 @@ mod mended;
 pub mod nbd;
 #[cfg(not(target_os = "linux"))]
 mod no_devices;
+mod pages;
 mod pending;
 mod saving;
 mod served;

@@ -11,7 +11,8 @@
 //! are looked for a few at a time ([`Undo::search`]), because the drive's answers wait
 //! meanwhile.
 
-use crate::data::{Data, PAGE_BYTES, Page};
+use crate::data::Data;
+use crate::pages::{PAGE_BYTES, Page, Pages};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -62,6 +63,14 @@ struct Search {
     gone: Vec<u64>,
 }
 
+impl Copy {
+    fn end(self, pages: &mut Pages) {
+        if let Some(old) = self.old {
+            pages.give_back(old);
+        }
+    }
+}
+
 impl Undo {
     /// Keeps what a range holds, which is about to be written. Ranges are whole sectors. What is
     /// all `replaced` need not stay, and reads as zeroes until it is.
@@ -93,12 +102,22 @@ impl Undo {
                 && replaced
                 && let Some(page) = data.take(block)
             {
-                copy.old = page;
+                // What an earlier search has made superfluous.
+                if let Some(unneeded) = std::mem::replace(&mut copy.old, page) {
+                    data.pages().give_back(unneeded);
+                }
             } else if missing != 0 {
-                let old = copy.old.get_or_insert_with(|| Box::new([0; PAGE_BYTES]));
+                // In memory one may stand for zeroes of a page that never was.
+                if copy.old.is_none() {
+                    copy.old = Some(data.pages().zeroed()?);
+                }
+                let old = copy.old.as_ref().expect("it was just seen to");
+                let mut read = [0; PAGE_BYTES];
                 for part in runs(missing) {
                     let bytes = part.start as usize * 512..part.end as usize * 512;
-                    data.read(block * BLOCK_BYTES + bytes.start as u64, &mut old[bytes])?;
+                    let read = &mut read[bytes.clone()];
+                    data.read(block * BLOCK_BYTES + bytes.start as u64, read)?;
+                    data.pages().bytes_mut(old)[bytes].copy_from_slice(read);
                 }
             }
             copy.sectors |= missing;
@@ -116,26 +135,27 @@ impl Undo {
     }
 
     /// What was written before `epoch` is durable.
-    pub fn durable_before(&mut self, epoch: Epoch) {
+    pub fn durable_before(&mut self, epoch: Epoch, pages: &mut Pages) {
         while self.first < epoch && self.epochs.len() > 1 {
             let gone = self.epochs.pop_front().expect("there are two");
             self.blocks -= gone.len();
+            gone.into_values().for_each(|copy| copy.end(pages));
             self.first += 1;
         }
     }
 
     /// What a range holds is durable, and so is nothing that it replaced.
-    pub fn durable(&mut self, range: Range<u64>) {
+    pub fn durable(&mut self, range: Range<u64>, pages: &mut Pages) {
         for epoch in &mut self.epochs {
             let of_epoch: Vec<u64> = epoch
                 .range(range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES))
                 .map(|(&block, _)| block)
                 .collect();
             for block in of_epoch {
-                let copy = epoch.get_mut(&block).expect("it was just found");
-                copy.sectors &= !sectors_of(block, &range);
-                if copy.sectors == 0 {
-                    epoch.remove(&block);
+                let Entry::Occupied(mut copy) = epoch.entry(block) else { continue };
+                copy.get_mut().sectors &= !sectors_of(block, &range);
+                if copy.get().sectors == 0 {
+                    copy.remove().end(pages);
                     self.blocks -= 1;
                 }
             }
@@ -157,7 +177,7 @@ impl Undo {
 
     /// Looks at so many more copies, and forgets those that were not needed when the search
     /// began.
-    pub fn search(&mut self, mut copies: usize) {
+    pub fn search(&mut self, mut copies: usize, pages: &mut Pages) {
         let Some(search) = &mut self.search else { return };
         while copies > 0 {
             if search.epoch < self.first {
@@ -181,22 +201,11 @@ impl Undo {
             }
             self.blocks -= search.gone.len();
             for block in search.gone.drain(..) {
-                epoch.remove(&block);
+                epoch.remove(&block).expect("it was just looked at").end(pages);
             }
             if copies == before {
                 (search.epoch, search.block) = (search.epoch + 1, 0);
             }
-        }
-    }
-
-    fn keep_only(&mut self, ranges: &[Range<u64>]) {
-        for epoch in &mut self.epochs {
-            let before = epoch.len();
-            epoch.retain(|&block, copy| {
-                copy.sectors &= sectors_within(block, ranges);
-                copy.sectors != 0
-            });
-            self.blocks -= before - epoch.len();
         }
     }
 
@@ -206,21 +215,24 @@ impl Undo {
     /// # Errors
     /// A data file that cannot be written.
     pub fn roll_back(&mut self, data: &mut Data, lost: &[Range<u64>]) -> io::Result<u64> {
-        self.search(usize::MAX);
-        self.keep_only(lost);
+        self.search(usize::MAX, data.pages());
         let mut sectors: u64 = 0;
         let capacity = data.capacity_bytes();
         while let Some(epoch) = self.epochs.pop_back() {
             self.blocks -= epoch.len();
             for (block, copy) in epoch {
-                let old = copy.old.as_deref().unwrap_or(&[0; PAGE_BYTES]);
-                for part in runs(copy.sectors) {
+                let mut old = [0; PAGE_BYTES];
+                if let Some(page) = &copy.old {
+                    old.copy_from_slice(data.pages().bytes(page));
+                }
+                for part in runs(copy.sectors & sectors_within(block, lost)) {
                     let bytes = part.start as usize * 512..part.end as usize * 512;
                     let start = block * BLOCK_BYTES + bytes.start as u64;
                     debug_assert!(start < capacity);
                     data.write(start, &old[bytes])?;
                     sectors += u64::from(part.end - part.start);
                 }
+                copy.end(data.pages());
             }
         }
         Ok(sectors * SECTOR_BYTES)
@@ -335,7 +347,7 @@ mod tests {
                         present[places.clone()].fill(value);
                         is_safe[places.clone()].fill(false);
                         if matches!(step, Step::Forced(..)) {
-                            undo.durable(range);
+                            undo.durable(range, data.pages());
                             for sector in places {
                                 durable[sector] = value;
                                 forced[sector] = now;
@@ -345,7 +357,7 @@ mod tests {
                     Step::Flush => flushes.push_back((undo.begin_epoch(), present, [now; 64])),
                     Step::Completed => {
                         if let Some((epoch, content, at)) = flushes.pop_front() {
-                            undo.durable_before(epoch);
+                            undo.durable_before(epoch, data.pages());
                             for sector in 0..64 {
                                 if forced[sector] < at[sector] {
                                     durable[sector] = content[sector];
@@ -354,7 +366,7 @@ mod tests {
                         }
                     }
                     Step::Search(at_risk) => {
-                        undo.search(usize::MAX);
+                        undo.search(usize::MAX, data.pages());
                         undo.search_outside(ranges(at_risk));
                         for sector in (0..64).filter(|&sector| !at_risk[sector]) {
                             durable[sector] = present[sector];
@@ -362,7 +374,7 @@ mod tests {
                             is_safe[sector] = true;
                         }
                     }
-                    Step::Look(copies) => undo.search(*copies),
+                    Step::Look(copies) => undo.search(*copies, data.pages()),
                 }
             }
             for sector in 0..64 {
@@ -370,6 +382,9 @@ mod tests {
             }
             undo.roll_back(&mut data, &ranges(&lost)).unwrap();
             prop_assert_eq!(undo.bytes(), 0);
+            let extents = (0..CAPACITY).step_by(PAGE_BYTES).map(|at| data.extent(at, 1));
+            let stored = extents.filter(|extent| extent.is_stored).count();
+            prop_assert_eq!(data.pages().used(), stored, "a page that nobody has");
             for sector in 0..64 {
                 let mut found = [0];
                 data.read(sector as u64 * 512, &mut found).unwrap();
@@ -387,9 +402,9 @@ mod tests {
         undo.search_outside(std::iter::once(4096..8192).collect());
         // Written since.
         undo.keep(&mut data, &(512..1024), false).unwrap();
-        undo.search(4);
+        undo.search(4, data.pages());
         assert_eq!(undo.bytes(), CAPACITY - 2 * 4096);
-        undo.search(5);
+        undo.search(5, data.pages());
         assert_eq!((undo.bytes(), undo.is_searching()), (2 * 4096, false));
     }
 }

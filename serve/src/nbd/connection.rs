@@ -85,8 +85,14 @@ impl Connection {
         served: &mut Served<'_>,
         of_device: &mut Vec<DeviceFault>,
     ) {
-        let mut input = std::mem::take(&mut self.input);
-        input.extend_from_slice(bytes);
+        // Mostly all that came before is used, and what comes now need not be copied.
+        let mut before = std::mem::take(&mut self.input);
+        let input = if before.is_empty() {
+            bytes
+        } else {
+            before.extend_from_slice(bytes);
+            &before
+        };
         let mut used = 0;
         while !self.is_closing {
             let rest = &input[used..];
@@ -110,11 +116,7 @@ impl Connection {
             }
             used += taken;
         }
-        input.drain(..used);
-        if input.is_empty() {
-            input = Vec::new();
-        }
-        self.input = input;
+        self.input = input[used..].to_vec();
     }
 
     /// Takes the next part of what came; returns how many bytes that was.
@@ -135,6 +137,10 @@ impl Connection {
         if let Some(receiving) = &mut self.receiving {
             let missing = receiving.request.length_bytes as usize - receiving.data.len();
             let taken = missing.min(rest.len());
+            if receiving.data.is_empty() {
+                // All of its room at once, except of a large one, which may never come.
+                receiving.data.reserve_exact(missing.min(LARGE_BYTES as usize).max(taken));
+            }
             receiving.data.extend_from_slice(&rest[..taken]);
             if taken == missing
                 && let Some(Receiving { request, data }) = self.receiving.take()
