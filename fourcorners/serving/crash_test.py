@@ -1,23 +1,29 @@
 """Runs a program on a served drive, cuts power, and lets a check say whether what it needs is
 still there."""
 
+import math
 import os
 import random
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from fourcorners.catalog.settings import Setting
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
 from fourcorners.serving.served import Served, serve, split_words
+from fourcorners.serving.session import Session
 
 URI, FILE, DEVICE = "{uri}", "{file}", "{device}"
 """In a command, where the drive is: its NBD address, its file (FUSE), and its block device (a loop
 device on that file). It is served in the ways that the commands name."""
+
+_ENDS_S = 5.0
+"""A session needs less to end after a loss of power, which the program may notice first."""
 
 _OUTPUT_MAX = 2000
 """Characters of a check's output that are kept: its last sentences."""
@@ -27,7 +33,8 @@ _OUTPUT_MAX = 2000
 class CrashCut:
     """A loss of power and what the check said after it.
 
-    ``write`` is the write with which power failed, counted from 1; ``lost`` has the ranges (offset
+    ``write`` is the write with which power failed, counted from 1, TRIMs and zeroes among them;
+    where the program had ended with fewer, the one after its last. ``lost`` has the ranges (offset
     and length) whose latest acknowledged write was lost; ``exit_code`` and ``output`` are the
     check's.
     """
@@ -48,7 +55,7 @@ class CrashTest:
     """The cuts of a test, in the order in which they were made."""
 
     writes: int
-    """Of the program, when power does not fail."""
+    """Of the program, when power does not fail; TRIMs and zeroes are among them."""
     cuts: Sequence[CrashCut]
 
     @property
@@ -89,11 +96,13 @@ def crash_test(
         tell: told of each cut.
 
     Raises:
-        UserError: a command that cannot be started, or a workload that writes nothing or fails
-            without a loss of power.
+        UserError: a command that cannot be started, or a workload that writes nothing, fails
+            without a loss of power, or does not come to one in its time.
     """
-    if cuts < 1 or time_limit_s <= 0:
+    if cuts < 1 or not 0 < time_limit_s < math.inf:
         raise UserError("use at least one cut, and a time limit above 0 s")
+    if at_write is not None and at_write < 1:
+        raise UserError(f"write {at_write}: writes are counted from 1")
     trial = _Trial(serve, workload, check, time_limit_s, settings, seed)
     writes = trial.count_writes()
     draws = random.Random(seed)
@@ -105,7 +114,7 @@ def crash_test(
         if tell is not None:
             lost = sum(length for _, length in cut.lost)
             outcome = "passed" if cut.passed else f"failed ({cut.exit_code})"
-            tell(f"write {write}: {lost} bytes lost, check {outcome}")
+            tell(f"write {cut.write}: {lost} bytes lost, check {outcome}")
     return CrashTest(writes, made)
 
 
@@ -120,22 +129,19 @@ class _Trial:
 
     def count_writes(self) -> int:
         with _folder() as name:
-            with self._serving(Path(name)) as served:
-                code, output = self._finish(self._start(self.workload, served))
-            _ended(served)
-            assert served.session is not None
-            operations = served.session.run.recordings
-            writes = operations[0].operations.get("write") if operations else None
+            with (
+                self._serving(Path(name)) as served,
+                self._running(self.workload, served) as process,
+            ):
+                code, output = self._finish(process)
+            count = _writes_of(_ended(served))
         if code != 0:
-            said = f": {output}" if output else ""
-            raise UserError(
-                f"the workload failed ({code}) without a loss of power{said}", EXIT_FAILED
-            )
-        if writes is None:
+            raise _failed_alone(code, output)
+        if count == 0:
             raise UserError(
                 "the workload wrote nothing to the drive: give it {uri}, {file} or {device}"
             )
-        return writes.ios
+        return count
 
     def cut(self, write: int) -> CrashCut:
         with _folder() as name:
@@ -145,22 +151,46 @@ class _Trial:
                 f'[[fault]]\nkind = "power-cut"\non = "write"\nfrom-io = {write}\n', "utf-8"
             )
             with self._serving(folder, faults=faults) as served:
-                process = self._start(self.workload, served, output=subprocess.DEVNULL)
-                deadline = time.monotonic() + self.time_limit_s
-                while not served.wait(0.02) and process.poll() is None:
-                    if time.monotonic() > deadline:
-                        break
-                # It is gone before file systems that it uses are unmounted.
-                _end(process)
-                served.stop()
+                with self._running(self.workload, served, output=subprocess.DEVNULL) as process:
+                    has_come = self._await_write(served, process, write)
+                # The program is gone before file systems that it uses are unmounted, to which
+                # the write may belong.
+                if not has_come:
+                    served.release()
+                    if not served.wait(_ENDS_S):
+                        served.command("power-cut")
+                        served.wait()
+                        write = 0
+            session = _ended(served)
+            [happened] = session.events["power_cuts"]
+            write = write or _writes_of(session) + 1
+            with (
+                self._serving(folder) as served,
+                self._running(self.check, served) as process,
+            ):
+                code, output = self._finish(process)
             _ended(served)
-            assert served.session is not None
-            happened = served.session.events["power_cuts"]
-            lost = [(offset, length) for offset, length in happened[0]["lost"]] if happened else []
-            with self._serving(folder) as served:
-                code, output = self._finish(self._start(self.check, served))
-            _ended(served)
+        lost = [(offset, length) for offset, length in happened["lost"]]
         return CrashCut(write, lost, code, output)
+
+    def _await_write(self, served: Served, process: "subprocess.Popen[str]", write: int) -> bool:
+        """Waits until power has failed, with that write; whether it has, and the program has not
+        ended before."""
+        deadline = time.monotonic() + self.time_limit_s
+        while not served.wait(0.02):
+            if process.poll() is not None:
+                # Power may have failed, and the program have ended because of that.
+                has_failed = served.wait(_ENDS_S)
+                if not has_failed and process.returncode != 0:
+                    raise _failed_alone(process.returncode, "")
+                return has_failed
+            if time.monotonic() > deadline:
+                raise UserError(
+                    f"the workload did not come to write {write} within {self.time_limit_s:g} s: "
+                    "give it more time, or fewer writes",
+                    EXIT_FAILED,
+                )
+        return True
 
     def _serving(self, folder: Path, faults: Path | None = None) -> Served:
         commands = self.workload + self.check
@@ -178,15 +208,18 @@ class _Trial:
             out=folder / "runs",
         )
 
-    def _start(
+    @contextmanager
+    def _running(
         self, command: str, served: Served, output: int = subprocess.PIPE
-    ) -> "subprocess.Popen[str]":
+    ) -> "Iterator[subprocess.Popen[str]]":
+        """A command, which is ended with all that it started, as a loss of power does, whatever
+        happens meanwhile."""
         places = {URI: served.nbd, FILE: served.file, DEVICE: served.device}
         words = split_words(command)
         for name, place in places.items():
             words = [word.replace(name, str(place)) for word in words]
         try:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 words,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -198,6 +231,10 @@ class _Trial:
         except (OSError, IndexError) as error:
             why = os_reason(error) if isinstance(error, OSError) else "it is empty"
             raise UserError(f'"{command}" cannot be started: {why}') from error
+        try:
+            yield process
+        finally:
+            _end(process)
 
     def _finish(self, process: "subprocess.Popen[str]") -> tuple[int, str]:
         """Exit code and output; a command that takes too long is ended, and has failed."""
@@ -213,15 +250,31 @@ def _folder() -> "tempfile.TemporaryDirectory[str]":
     return tempfile.TemporaryDirectory(prefix="fourcorners-", ignore_cleanup_errors=True)
 
 
-def _ended(served: Served) -> None:
-    """Refuses to go on where a command left something that uses the drive, which is away."""
+def _ended(served: Served) -> Session:
+    """The session. Refuses to go on where the drive failed, or a command left something that uses
+    it."""
+    session = served.stop()
+    if session.failure is not None:
+        raise UserError(f"the drive failed: {session.failure}", EXIT_FAILED)
     if served.notes:
         raise UserError(f"a command left the drive in use: {'; '.join(served.notes)}", EXIT_FAILED)
+    return session
+
+
+def _writes_of(session: Session) -> int:
+    """What the fault that cuts power counts."""
+    writes = [one.write.ios for one in session.run.recordings if "write" in one.operations]
+    return sum(writes) + int(session.events["trims"]) + int(session.events["zeroes"])
 
 
 def _end(process: "subprocess.Popen[str]") -> int:
-    """Ends a command with all that it started, as a loss of power does."""
+    """Ends a command that has not ended, with all that it started."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     return process.returncode
+
+
+def _failed_alone(code: int, output: str) -> UserError:
+    said = f": {output}" if output else ""
+    return UserError(f"the workload failed ({code}) without a loss of power{said}", EXIT_FAILED)
