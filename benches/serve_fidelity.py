@@ -1,6 +1,6 @@
 """The same jobs by fio on served drives, in real time, and in virtual time without a server.
 
-    .venv/bin/python benches/serve_fidelity.py --write docs/serve-fidelity.md
+    .venv/bin/python benches/serve_fidelity.py --keep cells.jsonl --write docs/serve-fidelity.md
 
 The start of each drive is filled and its state is kept; every cell begins from it, on both sides.
 The cells are the four corners at queue depths 1, 4 and 32, by fio over NBD for --seconds, or until
@@ -19,7 +19,9 @@ after it. A cell that differs is measured twice more; it counts as one that does
 do. tests/served_agreement.py has the rules.
 
 It takes about 25 minutes: nearly all of the 108 cells 2 s, as much of the server that waits, and
-as much again around them, and the three of the Core's random writes 100 s each.
+as much again around them, and the three of the Core's random writes 100 to 120 s each, which are
+measured last. --keep FILE keeps each cell when it is measured, and a run with the same FILE goes on
+where another one ended; a page that is written before all drives are measured says which are not.
 
 With --speed 0.01 drives are served in slow motion, so that a busy machine is less often the limit:
 all times of fio are then multiplied by that, and virtual time is as long as what was served.
@@ -33,10 +35,11 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import fourcorners as fc
 from fourcorners.machine.processors import read_cpu_times
@@ -56,7 +59,6 @@ SLOW_MARKS = (
     "<!-- end of what benches/serve_fidelity.py made in slow motion -->",
 )
 DRIVES = (
-    "ocz-core-64gb",
     "wd6400aaks",
     "intel-x25-m-g2-80gb",
     "ocz-vertex-3-240gb",
@@ -65,7 +67,9 @@ DRIVES = (
     "class-qlc-nvme-dramless-1tb",
     "class-tlc-nvme-consumer-1tb",
     "class-tlc-nvme-enterprise-1920gb",
+    "ocz-core-64gb",
 )
+"""The one whose cells take longest is last."""
 DEPTHS = (1, 4, 32)
 SPAN_BYTES = 2 * 1024**3
 """What the jobs touch, from the start of the drive: the server keeps what is written in memory."""
@@ -279,18 +283,97 @@ class Job:
         return same[0] if len(same) > 1 else next(c for c in cells if not c.differs)
 
 
+@dataclass(frozen=True)
+class Measured:
+    """A cell, and what the machine did meanwhile: its load, and of its processors' time the ticks
+    that other machines of the same host took, and all."""
+
+    drive: str
+    corner: str
+    depth: int
+    cell: Cell
+    load: float
+    stolen: int
+    ticks: int
+    is_sleepless: bool
+
+    @property
+    def row(self) -> str:
+        """Of the table."""
+        cell = self.cell
+        served, expected, waits = cell.served, cell.virtual, cell.waits
+        return (
+            f"| {self.drive} | {self.corner} | {self.depth} | {duration(served.mean_s)} | "
+            f"{duration(expected.mean_s)} | {duration(served.p99_s)} | {duration(expected.p99_s)} "
+            f"| {duration(waits.mean_s)} / {duration(waits.p99_s)} | {cell.late_share:.1%} | "
+            f"{cell.verdict} |"
+        )
+
+
+class Kept:
+    """The cells of runs with the same settings, in a file if there is one: the settings and floors
+    in its first line, then a cell in each."""
+
+    def __init__(self, path: Path | None, speed: float, seconds: float) -> None:
+        """Takes over what the file has."""
+        self.cells: dict[tuple[str, str, int], Measured] = {}
+        self.floors: dict[Corner, Latency] = {}
+        self._path = path
+        self._settings = {"speed": speed, "seconds": seconds}
+        if path is None or not path.exists():
+            return
+        # One that was killed as it wrote has left a line without an end.
+        whole = path.read_text("utf-8").rpartition("\n")[0]
+        path.write_text(f"{whole}\n" if whole else "", "utf-8")
+        if not whole:
+            return
+        first, *lines = whole.splitlines()
+        head = json.loads(first)
+        if head["settings"] != self._settings:
+            sys.exit(f"{path} is of a run with other settings: name another file")
+        self.floors = {corner: _latency(head["floors"][corner.name]) for corner in CORNERS}
+        for line in lines:
+            told = json.loads(line)
+            for name in ("served", "virtual", "floor", "waits"):
+                told["cell"][name] = _latency(told["cell"][name])
+            self._take(Measured(**{**told, "cell": Cell(**told["cell"])}))
+
+    def _take(self, measured: Measured) -> None:
+        self.cells[measured.drive, measured.corner, measured.depth] = measured
+
+    def begin(self, floors_of: dict[Corner, Latency]) -> None:
+        """Keeps the floors of a new run."""
+        self.floors = floors_of
+        told = {corner.name: asdict(one) for corner, one in floors_of.items()}
+        self._write({"settings": self._settings, "floors": told})
+
+    def add(self, measured: Measured) -> None:
+        """Keeps a cell."""
+        self._take(measured)
+        self._write(asdict(measured))
+
+    def _write(self, document: object) -> None:
+        if self._path is not None:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(f"{json.dumps(document)}\n")
+
+
+def _latency(told: Mapping[str, Any]) -> Latency:
+    return Latency(**{**told, "p99_range_s": tuple(told["p99_range_s"])})
+
+
 def page(
-    rows: list[str],
-    cells: list[Cell],
+    measured: Sequence[Measured],
     floors_of: Mapping[Corner, Latency],
     seconds: float,
     speed: float,
-    load: list[float],
-    *,
-    is_sleepless: bool,
-    stolen: float,
 ) -> str:
     """The table, and how many cells agree."""
+    cells = [one.cell for one in measured]
+    load = [one.load for one in measured]
+    is_sleepless = all(one.is_sleepless for one in measured)
+    stolen = sum(one.stolen for one in measured) / max(sum(one.ticks for one in measured), 1)
+    missing = [drive for drive in DRIVES if drive not in {one.drive for one in measured}]
     judged = [cell for cell in cells if not cell.host_was_limit]
     count = Counter(cell.verdict.strip("*") for cell in judged)
     floor = "; ".join(
@@ -307,63 +390,85 @@ def page(
         f"{'not ' if is_sleepless else ''}sleep, with a load (of all programs, by the minute) of "
         f"{min(load):.1f} to {max(load):.1f} meanwhile; other machines of the same host took "
         f"{stolen:.2%} of the processors' time (steal). The floor, mean / 99th percentile: {floor}."
+        + (f" Not measured: {', '.join(missing)}." if missing else "")
     )
     head = (
         "| drive | corner | queue depth | mean, served | virtual | p99, served | virtual | server "
         "that waits, mean / p99 | late answers | |"
     )
-    return "\n".join([said, "", head, "| --- | --- | ---: |" + " ---: |" * 6 + " --- |", *rows])
+    return "\n".join(
+        [
+            said,
+            "",
+            head,
+            "| --- | --- | ---: |" + " ---: |" * 6 + " --- |",
+            *(one.row for one in measured),
+        ]
+    )
+
+
+def prepared(drive: str, folder: Path) -> Path:
+    """The state that every cell of a drive begins from."""
+    locator, state = f"sim:{drive}", folder / drive
+    with fc.open_target(locator) as opened:
+        filled_share = min(1.0, FILLED_BYTES / opened.capacity_bytes)
+    fc.prepare(locator, state, filled_share=filled_share)
+    # A served drive has rested when fio comes, however slowly its time passes.
+    with fc.open_target(locator, state=state) as rested:
+        rested.idle(REST_S)
+        rested.save(state, replace=True)
+    return state
+
+
+def measure(job: Job, kept: Kept, drives: Sequence[str], folder: Path, *, awake: bool) -> None:
+    """All cells of the drives that are not kept yet."""
+    for drive in drives:
+        state = None
+        for corner in CORNERS:
+            for depth in DEPTHS:
+                if (drive, corner.name, depth) in kept.cells:
+                    continue
+                state = state or prepared(drive, folder)
+                before = read_cpu_times(Path("/"))
+                cell = job.settled(f"sim:{drive}", state, corner, depth)
+                after = read_cpu_times(Path("/"))
+                assert before is not None
+                assert after is not None
+                stolen, ticks = after.steal - before.steal, after.total - before.total
+                load = os.getloadavg()[0]
+                one = Measured(drive, corner.name, depth, cell, load, stolen, ticks, awake)
+                kept.add(one)
+                print(one.row, flush=True)
+        if state is not None:
+            state.unlink()
 
 
 def main() -> None:
     """Measures all cells and prints, or writes, the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", type=Path)
+    parser.add_argument("--keep", type=Path, help="a file of the cells; those in it are not new")
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--speed", type=float, default=1.0, help="of the drives' time")
     parser.add_argument("--drives", nargs="+", default=DRIVES)
     arguments = parser.parse_args()
-    rows: list[str] = []
-    cells: list[Cell] = []
-    load: list[float] = []
     speed: float = arguments.speed
+    kept = Kept(arguments.keep, speed, arguments.seconds)
     waiting = build_waiting()
-    before = read_cpu_times(Path("/"))
     temporary = tempfile.TemporaryDirectory(prefix="fourcorners-")
     with temporary as name, sleepless() as is_sleepless:
         folder = Path(name)
-        job = Job(speed, arguments.seconds, waiting, floors(folder, speed))
-        for drive in arguments.drives:
-            locator, state = f"sim:{drive}", folder / drive
-            with fc.open_target(locator) as opened:
-                filled_share = min(1.0, FILLED_BYTES / opened.capacity_bytes)
-            fc.prepare(locator, state, filled_share=filled_share)
-            # A served drive has rested when fio comes, however slowly its time passes.
-            with fc.open_target(locator, state=state) as rested:
-                rested.idle(REST_S)
-                rested.save(state, replace=True)
-            for corner in CORNERS:
-                for depth in DEPTHS:
-                    cell = job.settled(locator, state, corner, depth)
-                    load.append(os.getloadavg()[0])
-                    cells.append(cell)
-                    waits = cell.waits
-                    rows.append(
-                        f"| {drive} | {corner.name} | {depth} | {duration(cell.served.mean_s)} | "
-                        f"{duration(cell.virtual.mean_s)} | {duration(cell.served.p99_s)} | "
-                        f"{duration(cell.virtual.p99_s)} | {duration(waits.mean_s)} / "
-                        f"{duration(waits.p99_s)} | {cell.late_share:.1%} | {cell.verdict} |"
-                    )
-                    print(rows[-1], flush=True)
-            state.unlink()
-    after = read_cpu_times(Path("/"))
-    assert before is not None
-    assert after is not None
-    text = page(
-        *(rows, cells, job.floors, arguments.seconds, speed, load),
-        is_sleepless=is_sleepless,
-        stolen=(after.steal - before.steal) / (after.total - before.total),
-    )
+        if not kept.floors:
+            kept.begin(floors(folder, speed))
+        job = Job(speed, arguments.seconds, waiting, kept.floors)
+        measure(job, kept, arguments.drives, folder, awake=is_sleepless)
+    measured = [
+        kept.cells[drive, corner.name, depth]
+        for drive in arguments.drives
+        for corner in CORNERS
+        for depth in DEPTHS
+    ]
+    text = page(measured, kept.floors, arguments.seconds, speed)
     if arguments.write is None:
         print(f"\n{text}")
         return
