@@ -105,6 +105,13 @@ def test_units_that_share_a_die_out_of_turn_are_no_dies() -> None:
     assert found.dies == 16
 
 
+def test_units_that_do_not_wait_for_themselves_are_no_dies() -> None:
+    """Two drives of a mirror serve the reads of a place in turn."""
+    alike = [Pairs(dict.fromkeys(range(1, 5), 119e-6))] * 2
+    assert levels(4, alike, 45e-6) is None
+    assert out_of_turn(4, alike)
+
+
 def test_waits_for_a_die_that_differ_by_little_are_of_one_level() -> None:
     """Two dies of four planes each; a read of the next plane waits a little longer than the others,
     by several times the error of a pair."""

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from fourcorners.analysis.internals.flash import conflicting_reads
+from fourcorners.analysis.internals.nand import page_read as page_reads
 from fourcorners.analysis.internals.nand import read_cost
 from fourcorners.analysis.internals.nand.erasures import ends_sharply, in_step
 from fourcorners.analysis.internals.nand.page_kinds import Kinds
-from fourcorners.analysis.internals.nand.page_read import page_read
 from fourcorners.analysis.internals.nand.programs import (
     Programs,
     bounded,
@@ -149,19 +149,25 @@ def test_noise_of_reads_makes_no_time_on_the_channel(slope_s: float) -> None:
     assert least <= slope_s <= most
 
 
-@pytest.mark.parametrize(("die_s", "told"), [(60e-6, True), (8e-6, False)])
-def test_what_is_quicker_than_flash_is_no_page_read(
-    die_s: float, told: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("die_s", "longer", "code"),
+    [(60e-6, 1.2, "measured"), (60e-6, 1.9, "several"), (8e-6, 1.2, "quicker_than_flash")],
+)
+def test_what_is_quicker_than_flash_or_a_mirror_is_no_page_read(
+    die_s: float, longer: float, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Media that are no flash, and reads that wait for a channel and not for a die."""
+    """Media that are no flash, and reads that wait for a channel and not for a die; and two drives
+    that serve the reads of a place in turn."""
+    monkeypatch.setattr(page_reads, "median_s", lambda _: 0.1e-3)
     monkeypatch.setattr(conflicting_reads, "one_unit", lambda _: (1 / die_s, []))
-    cost = _cost(die_s=die_s, idle_s=die_s + 16e-6, per_byte_s=(1e-10, 1e-10))
+    idle_s = 0.1e-3 + longer * die_s
+    cost = _cost(die_s=die_s, idle_s=idle_s, memory_s=None, per_byte_s=(1e-10, 1e-10))
     view = SimpleNamespace(
         once=lambda what, *_: cost if what is read_cost.read_cost else [],
         value=lambda _: None,
         has=lambda _: False,
     )
-    found = page_read(cast(View, view))
+    found = page_reads.page_read(cast(View, view))
     assert found is not None
-    assert (found.value is not None) == told
-    assert told or found.said.code == "quicker_than_flash"
+    assert (found.value is not None) == (code == "measured")
+    assert found.said.code == code

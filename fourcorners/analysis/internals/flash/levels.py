@@ -262,11 +262,22 @@ def _told(
 
 def out_of_turn(units: int, kinds: Sequence[Pairs]) -> bool:
     """Whether units of a turn share dies, but not as planes do: the nearest unit of the same die is
-    then a part of the turn away that does not divide it."""
+    then a part of the turn away that does not divide it. Or whether they are no dies."""
     telling = [kind for kind in kinds if kind.tells_dies and units in kind.latency_s]
     apart = sorted(set.intersection(*(set(kind.latency_s) for kind in telling))) if telling else []
     nearest = next((n for n in apart if all(_as_itself(kind, n, units) for kind in telling)), units)
-    return units % nearest != 0
+    return units % nearest != 0 or mirrored(units, kinds)
+
+
+def mirrored(units: int, kinds: Sequence[Pairs]) -> bool:
+    """Whether a unit waits for itself no longer than for any other, in all kinds that would show
+    it: several then serve its reads in turn, such as the disks of a mirror."""
+    telling = [kind for kind in kinds if kind.tells_dies and units in kind.latency_s]
+    return bool(telling) and all(
+        kind.latency_s[units] <= min(kind.latency_s.values()) + _SLACK * kind.error_s
+        and len(kind.latency_s) > 1
+        for kind in telling
+    )
 
 
 def next_one_waits(kinds: Sequence[Pairs], units: int) -> bool:
@@ -310,11 +321,14 @@ def _waits_as_it_must(
         kind = kinds[number]
         base_s = float(fit.base_s[number]) if kind.alone_s is None else kind.alone_s
         same_s = 2 * (kind.latency_s[units] - base_s) if units in kind.latency_s else unit_s
+        if same_s <= 0:
+            # What does not wait for itself is no die: mirrored ones may serve reads in turn.
+            return False
         for level, group in at.items():
-            share = 2 * (float(fit.mean_s[number, group]) - base_s) / same_s if same_s > 0 else 0.0
+            share = 2 * (float(fit.mean_s[number, group]) - base_s) / same_s
             members = np.count_nonzero(np.array(fit.group) == group)
             # Neither of two labels is ruled out where scatter may give the share.
-            slack = _SLACK * 2 * kind.error_s * math.sqrt(1 / members + share**2) / abs(same_s)
+            slack = _SLACK * 2 * kind.error_s * math.sqrt(1 / members + share**2) / same_s
             if share + slack < _DIE_MIN if level == DIE else share - slack > _CHANNEL_MAX:
                 return False
     return True

@@ -7,10 +7,12 @@ from typing import Any
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.flash import conflicting_reads
+from fourcorners.analysis.internals.link.generation import ERASED_ALONE
 from fourcorners.analysis.internals.nand.read_cost import (
     READ_ALONE,
     READ_BYTES,
     ReadCost,
+    median_s,
     read_cost,
 )
 from fourcorners.analysis.internals.thresholds import UNSURE
@@ -20,6 +22,11 @@ from fourcorners.sentences import say
 _CHANCE = 0.02
 """The tolerance of the rate of one place: its histogram and the scatter of a fraction of a second
 of reads."""
+
+_SEVERAL_MIN = 1.5
+"""A read of flash takes longer than one without, by the array's read, the transfer, and what
+corrects errors. If that is more than so many times the time from one read of a place to the next,
+several serve the place: two would make it twice as much, less what else a read of flash needs."""
 
 
 def page_read(view: View) -> Answer | None:
@@ -32,6 +39,10 @@ def page_read(view: View) -> Answer | None:
         return unknown(say("not_the_die"), evidence=evidence)
     if view.value("slc_cache_bytes") != 0 and view.has("slc_cache_bytes"):
         return unknown(say("which_cells"), evidence=evidence)
+    erased_s = median_s(ERASED_ALONE(view))
+    if erased_s is not None and cost.idle_s - erased_s > _SEVERAL_MIN * cost.die_s:
+        said = say("several", die_s=cost.die_s, flash_s=cost.idle_s - erased_s)
+        return unknown(said, evidence=[*evidence, *ids(ERASED_ALONE(view))])
     least, most = cost.over_channel(*cost.small_bytes)
     bounds = (cost.die_s - most, cost.die_s - least)
     overlaps = _overlaps(cost)
