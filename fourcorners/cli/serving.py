@@ -253,6 +253,7 @@ def crash_test(
     time_limit_s
         Seconds that either command may take.
     """
+    from fourcorners import wording
     from fourcorners.cli.output import print_document, say, tell
     from fourcorners.errors import EXIT_DAMAGED
     from fourcorners.serving import crash_test as crashing
@@ -275,5 +276,5 @@ def crash_test(
             said = f": {cut.output}" if cut.output else ""
             say(f"After the cut at write {cut.write} the check failed ({cut.exit_code}){said}")
             say(f"To repeat it: --seed {seed} --at-write {cut.write}")
-        say(f"{len(tested.cuts)} cuts, {len(tested.failed)} failed")
+        say(f"{wording.count(len(tested.cuts), 'cut')}, {len(tested.failed)} failed")
     return EXIT_DAMAGED if tested.failed else 0
