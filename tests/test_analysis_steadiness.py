@@ -68,6 +68,31 @@ def test_a_steady_state_that_is_left_after_a_cliff_is_told_apart_from_it() -> No
     assert throttled["change"] == pytest.approx(-0.4, abs=0.03)
 
 
+def _large_reads(seed: int, seconds: int = 300) -> Floats:
+    """Of 512 MiB all over a disk that reads 117 MB/s at its edge and 61 MB/s inside, by the second
+    in which they are complete: each takes as long as its zone has it, and no level is left."""
+    chance = np.random.default_rng(seed)
+    ends = np.cumsum(512 * 2**20 / chance.uniform(61e6, 117e6, 2 * seconds))
+    return np.histogram(ends, bins=np.arange(seconds + 1))[0].astype(np.float64)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_few_large_requests_leave_no_level(seed: int) -> None:
+    run = FakeRun(capacity_bytes=640 * 10**9)
+    for name, iops in (("large", _large_reads(seed)), ("small", _noisy(np.full(300, RATE)))):
+        run.add(
+            f"soak/{name}",
+            "read",
+            iops=float(iops.mean()),
+            elapsed_s=300.0,
+            series_iops=iops,
+            queue_depth=1,
+        )
+    finding = named(find(run), "steadiness_soak")
+    assert finding.evidence == ["soak/small"]
+    assert finding.verdict == "holds"
+
+
 def test_short_recordings_and_those_at_a_given_rate_are_left_out() -> None:
     run = FakeRun(capacity_bytes=CAPACITY)
     run.add("soak/short", "write", iops=RATE, elapsed_s=59.0, queue_depth=32)

@@ -31,6 +31,11 @@ CHANGE_MIN = 0.05
 """Relative change of a level from which leaving it is reported: of few I/Os a second one more
 or less looks like a change, and is none in the mean of the seconds that follow."""
 
+IOS_MIN = round(1 / CHANGE_MIN)
+"""I/Os in as many seconds as show by how much a level was left (:data:`AFTER_S`), in the mean, from
+which a recording is followed: of fewer one more or less is such a change. A disk reads 512 MiB in
+seven seconds, and two such reads in a zone of its own look like another level."""
+
 _TOLD_MAX = 3
 """Levels of a recording that are described one by one."""
 
@@ -58,7 +63,9 @@ def courses(run: RunData, test: str) -> Iterator[Course]:
             continue
         seconds = math.floor(max(lasted_s))
         if seconds >= LONG_S and "round" not in recording.point and recording.offered is None:
-            yield _course(recording, seconds, capacity)
+            course = _course(recording, seconds, capacity)
+            if course.iops.mean() * AFTER_S >= IOS_MIN:
+                yield course
 
 
 def _course(recording: Recording, seconds: int, capacity: int) -> Course:
