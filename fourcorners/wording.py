@@ -125,6 +125,20 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def took(seconds: float) -> str:
+    """How long something took, or is left: as :func:`clock`, but never "0 s".
+
+    >>> took(0.2), took(75)
+    ('less than 1 s', '1:15')
+    """
+    return clock(seconds) if seconds >= 0.5 else "less than 1 s"
+
+
+def about(seconds: float) -> str:
+    """How long something is estimated to take: about 8 s, less than 1 s."""
+    return f"about {clock(seconds)}" if seconds >= 0.5 else took(seconds)
+
+
 def size(byte_count: object) -> str:
     """The size of a request or a block in B, KiB, MiB ...: 512 B, 4 KiB, 1.09 MiB."""
     x = finite(byte_count)
@@ -186,6 +200,24 @@ def times(ratio: object) -> str:
     return f"{number(ratio)} times"
 
 
+def often(times: float) -> str:
+    """How many times something happens, or is paid: once, twice, 1.5 times."""
+    text = number(float(times))
+    return {"1.00": "once", "2.00": "twice"}.get(text, f"{text} times")
+
+
+def inside(text: str) -> str:
+    """A sentence as it stands after a colon: its first letter is small, unless it begins with a
+    name or an abbreviation.
+
+    >>> inside("The drive waits."), inside("I/O failed."), inside("SQPOLL waited.")
+    ('the drive waits.', 'I/O failed.', 'SQPOLL waited.')
+    """
+    word = text.partition(" ")[0]
+    plain = word == "A" or (word[1:].isalpha() and word[1:].islower())
+    return f"{text[:1].lower()}{text[1:]}" if plain else text
+
+
 def quantity(value: object, unit: object, digits: int = 3) -> str:
     """A finding's value with its unit, in the unit a person would choose."""
     x = finite(value)
@@ -200,6 +232,8 @@ def quantity(value: object, unit: object, digits: int = 3) -> str:
         return size(x)
     if name.startswith("of "):
         return f"{number(100 * x, digits)} % {name}"
+    if name == "recordings":
+        return count(round(x), "recording")
     if name in ("fraction", "ratio"):
         return percent(x, digits)
     return f"{number(x, digits)} {name}".rstrip() if name != "1" else number(x, digits)

@@ -18,6 +18,7 @@ from fourcorners.analysis.load import Load, bracket
 from fourcorners.cli import main
 from fourcorners.recording import Recording
 from fourcorners.reporting import charts
+from fourcorners.running.costs import Costs
 from fourcorners.running.resume_point import longest_stretch_s
 from fourcorners.suites import TESTS, Measurement, Subject, find_suite, steps, suite_names
 from fourcorners.suites import Test as PlannedTest
@@ -339,6 +340,7 @@ def test_a_preview_tells_time_writes_and_destruction_and_does_nothing(
     assert "Destroyed: the content of file" in shown
     assert "drive writes" in shown
     assert "Should it be interrupted: at most 33:26" in shown
+    assert "Time: about 33:26" in [line.rstrip() for line in shown.splitlines()]
     assert list(tmp_path.iterdir()) == [], "neither the file nor a run folder was made"
     assert main([*words, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -347,6 +349,31 @@ def test_a_preview_tells_time_writes_and_destruction_and_does_nothing(
     fill = (1 << 30) / 200e6
     assert plan["seconds"] == pytest.approx(2000 + fill + 1, rel=1e-3)
     assert plan["drive_writes"] == pytest.approx((2000 + fill) * 200e6 / (1 << 30), rel=1e-3)
+    assert plan["wall_seconds"] is None, "its clock is the one on the wall"
+
+
+def test_a_preview_of_a_simulated_drive_tells_what_it_takes_to_compute(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["run", "random-reads", "sim:ocz-core-64gb", "--scale", "0.01", "--dry-run"]
+    assert main(words) == 0
+    assert "Time: less than 1 s to compute" in capsys.readouterr().out
+    assert main([*words, "--json"]) == 0
+    [plan] = json.loads(capsys.readouterr().out)["plans"]
+    assert 0 < plan["wall_seconds"] < 0.5
+    assert plan["seconds"] > 300, "on the drive's clock the fill alone takes so long"
+
+
+def test_loading_a_state_is_told_by_how_large_it_is(tmp_path: Path) -> None:
+    state = tmp_path / "worn.state"
+    with state.open("wb") as file:
+        file.truncate(10**9)  # a hole
+    [test] = find_suite("random-reads").plan(dataclasses.replace(DRIVE, state=str(state))).tests
+    with fc.open_target(SMALL) as target:
+        costs = Costs(target, tries=False)
+        assert costs.of_test(test) == pytest.approx(12, rel=0.5)
+        state.unlink()
+        assert costs.of_test(test) == 0
 
 
 def test_a_test_is_run_with_parameters_from_the_command_line(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ DOUBT = say("any.most_disturbed", disturbed=3, watched=4)
         (
             say("any.under_load", text="It is so.", doubt=DOUBT),
             "Other load disturbed 3 of 4 probes that only read, so this one is not reliable. "
-            "The value under that load was: It is so.",
+            "Under that load the finding was: “It is so.”",
         ),
         (
             say(

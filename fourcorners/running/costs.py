@@ -13,10 +13,19 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from fourcorners.errors import UserError
-from fourcorners.suites.steps import FILL_BLOCK_BYTES, Fill, Purge, SteadyWrites, Step, Trim
+from fourcorners.suites.steps import (
+    FILL_BLOCK_BYTES,
+    Fill,
+    Purge,
+    Restore,
+    SteadyWrites,
+    Step,
+    Trim,
+)
 from fourcorners.suites.suite import SuitePlan
 from fourcorners.suites.test import Adaptive, Measurement, Phase, Test
 from fourcorners.target.simulated import SimulatedTarget
@@ -27,6 +36,8 @@ from fourcorners.workload import Stream, Workload
 # Of `benches/speed.rs tests`, in round numbers, and of its table of models: an I/O of an SSD, each
 # byte beside it, and an I/O of a disk, which reorders what is outstanding.
 _SSD_IO_S, _SSD_BYTE_S, _DISK_IO_S = 0.11e-6, 0.015e-6 / 4096, 1e-6
+# Of a saved state that is loaded: 2.7 s for 231 MB (docs/cli.md, prepare).
+_STATE_BYTE_S = 0.012e-6
 # Of a trial: a fifth of a millisecond of an SSD, and more than a write buffer takes at once.
 _TRIAL_IOS = 2_000
 _TRIAL_BYTES = 128 * 2**20
@@ -93,6 +104,8 @@ class Costs:
                 workloads = step.workloads(seed=1)
             case SteadyWrites():
                 workloads = [Workload([step.stream], volume_bytes=step.written_bytes)]
+            case Restore():
+                return _STATE_BYTE_S * _size_bytes(step.state)
             case _:
                 # No command is served, so there is next to nothing to compute.
                 return 0.0
@@ -195,6 +208,14 @@ def _run(target: SimulatedTarget, workload: Workload) -> _Trial:
         sum(operation.bytes for operation in done),
         recording.flash_programmed_bytes or 0.0,
     )
+
+
+def _size_bytes(path: str) -> int:
+    """Of a file; 0 of one that is not there, as the run itself will say."""
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0
 
 
 def _value(document: Mapping[str, Any], section: str, name: str) -> int:

@@ -153,7 +153,7 @@ def preview_explain(
         return []
     with reopened(run) as target:
         plan = suite.only(names).plan(Subject.of(target), options.get("seed", 1))
-        return [preview(plan, target.locator, target.name, target.purge_plan)]
+        return [preview(plan, target)]
 
 
 def check_size(name: str, subject: Subject) -> None:

@@ -9,12 +9,14 @@ import msgspec
 
 from fourcorners import wording
 from fourcorners.documents import Count, Seed
+from fourcorners.running.costs import Costs
 from fourcorners.running.resume_point import longest_stretch_s
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, SuitePlan
 from fourcorners.suites.test import Adaptive, Phase, Test
 from fourcorners.target.foreign import is_foreign
 from fourcorners.target.open import examine_new_file, is_simulated, open_target
+from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.target.target import Target
 
 
@@ -54,6 +56,8 @@ class PreviewedPlan(TypedDict):
     """What a run will do on one target.
 
     ``seconds`` are estimates on the target's clock, at 200 MB/s for what is not bounded by time;
+    ``wall_seconds`` how long a simulated drive takes to compute that, by the clock on the wall,
+    ``None`` of other targets, whose clock that is or, of programs, which nobody knows;
     ``drive_writes`` is what is written over the capacity, at most; at the same rate where only time
     bounds it.
     """
@@ -64,6 +68,7 @@ class PreviewedPlan(TypedDict):
     scale: float
     seed: Seed
     seconds: float
+    wall_seconds: float | None
     written_bytes: Count
     drive_writes: float
     destroys: str
@@ -78,10 +83,20 @@ class PlanDocument:
     plans: Sequence[PreviewedPlan]
 
 
-def preview(
-    plan: SuitePlan, locator: str, name: str, purge_plan: str | None = None
-) -> PreviewedPlan:
+def preview(plan: SuitePlan, target: Target) -> PreviewedPlan:
     """A plan as plain data."""
+    simulated = isinstance(target, SimulatedTarget)
+    wall_s = Costs(target).of_plan(plan) if simulated else None
+    return _preview(plan, target.locator, target.name, target.purge_plan, wall_s)
+
+
+def _preview(
+    plan: SuitePlan,
+    locator: str,
+    name: str,
+    purge_plan: str | None = None,
+    wall_s: float | None = None,
+) -> PreviewedPlan:
     capacity = plan.subject.capacity_bytes
     tests: list[PlannedTest] = [
         {
@@ -104,6 +119,7 @@ def preview(
         "scale": plan.suite.scale,
         "seed": plan.seed,
         "seconds": round(plan.duration_s, 3),
+        "wall_seconds": None if wall_s is None else round(wall_s, 3),
         "written_bytes": round(plan.written_bytes),
         "drive_writes": round(plan.written_bytes / capacity, 4),
         "destroys": destroyed(plan, locator, purge_plan),
@@ -132,13 +148,12 @@ def preview_opening(
         subject = Subject("file", opening["size"], needs_fill=True, filled_share=filled_share)
         if check is not None:
             check(name, subject)
-        return preview(suite.plan(subject, seed), locator, name)
+        return _preview(suite.plan(subject, seed), locator, name)
     with open_target(**opening) as target:
         subject = Subject.of(target, filled_share)
         if check is not None:
             check(target.name, subject)
-        plan = suite.plan(subject, seed)
-        return preview(plan, target.locator, target.name, target.purge_plan)
+        return preview(suite.plan(subject, seed), target)
 
 
 def announcement(plan: SuitePlan, tests: Sequence[Test], target: Target, about_s: float) -> str:
@@ -147,7 +162,7 @@ def announcement(plan: SuitePlan, tests: Sequence[Test], target: Target, about_s
     names = ", ".join(test.name for test in tests) or "only the report is missing"
     count = f"{len(tests)} test{'s' if len(tests) != 1 else ''}"
     clock = " on the drive's clock" if is_foreign(target.locator) else ""
-    text = f"{target.name}: {count}, about {wording.clock(about_s)}{clock}: {names}"
+    text = f"{target.name}: {count}, {wording.about(about_s)}{clock}: {names}"
     written = sum(test.written_bytes for test in tests)
     writes = written / plan.subject.capacity_bytes
     amount = (

@@ -225,7 +225,7 @@ class Runner:
         if entry.status != "interrupted":
             entry.waypoint = None
         entry.wall_s = round(time.monotonic() - started, 3)
-        ending = f"{entry.status} in {wording.clock(entry.wall_s)}"
+        ending = f"{entry.status} in {wording.took(entry.wall_s)}"
         if entry.reason:
             ending += f": {entry.reason}"
         self._progress.message(f"{test.title}: {ending}")

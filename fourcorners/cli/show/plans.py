@@ -8,6 +8,7 @@ from rich.text import Text
 from fourcorners import wording
 from fourcorners.cli.output import new_console, print_document
 from fourcorners.running.preview import PlanDocument, PreviewedPlan, done_again
+from fourcorners.target.foreign import is_foreign
 
 
 def show_plans(plans: Sequence[PreviewedPlan], *, json: bool) -> int:
@@ -30,14 +31,14 @@ def _show(plan: PreviewedPlan) -> None:
         )
 
     line(f"{plan['name']}: {plan['suite']}", style="bold")
-    line(f"Time: about {wording.clock(plan['seconds'])} on the drive's clock")
-    written = wording.amount(plan["written_bytes"])
-    line(f"Written: up to {written}, {plan['drive_writes']:.3g} drive writes")
+    line(f"Time: {_time(plan)}")
+    line(f"Written: {_written(plan['drive_writes'], plan['written_bytes'])}")
     line(f"Destroyed: {plan['destroys']}")
     if plan["interruption"] is not None:
         line(f"Should it be interrupted: {done_again(plan['interruption'])}")
     if plan["scale"] < 1:
         line(f"Shortened: all durations are {plan['scale']:g} of the tests' own")
+    clock = "" if plan["wall_seconds"] is None else " of the drive's time"
     for test in plan["tests"]:
         line("")
         line(f"{test['name']}: {test['title']}", style="bold")
@@ -47,8 +48,8 @@ def _show(plan: PreviewedPlan) -> None:
             continue
         for key, value in test["parameters"].items():
             line(f"{key}: {value}", 2)
-        writes = f"{test['drive_writes']:.3g} drive writes"
-        line(f"takes about {wording.clock(test['seconds'])}, up to {writes}", 2)
+        writes = _written(test["drive_writes"])
+        line(f"takes {wording.about(test['seconds'])}{clock}, writes {writes}", 2)
         for number, phase in enumerate(test["phases"], start=1):
             steps = "; ".join(phase["preparation"]) or "as the drive then is"
             repeated = f" ({phase['times']} times)" if phase["times"] > 1 else ""
@@ -58,3 +59,19 @@ def _show(plan: PreviewedPlan) -> None:
             times = f" ({phase['repeated']})" if phase["repeated"] else ""
             line(f"{len(labels)} measured{times}: {'; '.join(shown)}", 5, "dim")
     console.print()
+
+
+def _time(plan: PreviewedPlan) -> str:
+    """By the clock on the wall where that is known, and by the drive's where it is another one."""
+    if plan["wall_seconds"] is not None:
+        by_wall = wording.about(plan["wall_seconds"])
+        return f"{by_wall} to compute {wording.took(plan['seconds'])} of the drive's time"
+    by_drive = wording.about(plan["seconds"])
+    return f"{by_drive} on the drive's clock" if is_foreign(plan["target"]) else by_drive
+
+
+def _written(drive_writes: float, count: float | None = None) -> str:
+    if not drive_writes and not count:
+        return "nothing"
+    amount = "" if count is None else f"{wording.amount(count)}, "
+    return f"up to {amount}{drive_writes:.3g} drive writes"

@@ -72,7 +72,7 @@ def planes_per_die(view: View) -> Answer | None:
     detail = _detail(view)
     count, levels = view.once(units), view.once(shown_levels)
     if count is None:
-        return unknown(say("channels.no_dies"), detail=detail)
+        return unknown(say("no_dies"), detail=detail)
     if levels is None:
         return unknown(say("no_levels" if points(view, *PAIRS) else "no_pairs"), detail=detail)
     if levels.planes == 1:
