@@ -113,8 +113,8 @@ def _as_shells_say(code: int) -> int:
         name = f"signal {number}"
     reason = ", as the system does when memory runs out" if number == signal.SIGKILL else ""
     _tell(
-        f"the process that worked was ended by {name}{reason}: what a run had saved is kept, and "
-        "fourcorners resume goes on with it"
+        f"the process that worked was ended by {name}{reason}: what it had saved is kept, and "
+        "fourcorners resume goes on with a run"
     )
     return 128 + number
 

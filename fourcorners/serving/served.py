@@ -1,6 +1,7 @@
 """Serves a simulated drive to other programs, from when it is called until it is told to stop."""
 
 import json
+import os
 import resource
 import shlex
 import threading
@@ -280,6 +281,16 @@ def serve(
     machines = None if vhost_user is None else Path(vhost_user).absolute()
     given = [] if faults is None else read_faults(Path(faults))
     socket = Path(control) if control is not None else _control_beside(nbd, file or machines)
+    _check_apart(
+        ("--nbd", _socket_of(nbd)),
+        ("--fuse", file),
+        ("--vhost-user", machines),
+        ("the socket for commands", socket),
+        ("--data", data),
+        ("--state", state),
+        ("--trace", trace),
+        ("--faults", faults),
+    )
     _allow_connections()
     ensure_writable(out)
     state = None if state is None else Path(state)
@@ -358,10 +369,26 @@ def _allow_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
+def _check_apart(*named: tuple[str, str | Path | None]) -> None:
+    """Refuses two names of the same file: the later one would be written over the other."""
+    known: dict[Path, str] = {}
+    for name, place in named:
+        if place is None:
+            continue
+        # Links lead to where they do.
+        other = known.setdefault(Path(os.path.realpath(place)), name)
+        if other != name:
+            raise UserError(f"{other} and {name} are the same file, {place}: name another one")
+
+
+def _socket_of(nbd: str | None) -> Path | None:
+    """Where an address for NBD has its socket, of one that does."""
+    is_path = nbd is not None and nbd.startswith("unix:")
+    return Path(nbd.removeprefix("unix:")) if nbd is not None and is_path else None
+
+
 def _control_beside(nbd: str | None, other: Path | None) -> Path | None:
-    beside = other
-    if nbd is not None and nbd.startswith("unix:"):
-        beside = Path(nbd.removeprefix("unix:"))
+    beside = _socket_of(nbd) or other
     return None if beside is None else Path(f"{beside}.control")
 
 
