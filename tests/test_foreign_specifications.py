@@ -268,6 +268,13 @@ def test_runs_of_vdbench_end_after_so_much_data(tmp_path: Path) -> None:
     assert bounds(tmp_path, written + "maxdataread=1g\n") == [None]
 
 
+def test_what_a_warmup_transfers_counts_and_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.parm"
+    path.write_text("wd=w\nrd=r,wd=w,maxdata=1g,warmup=5\n")
+    [test] = find_suite(str(path)).plan(DRIVE).tests
+    assert "during the warmup" in dict(test.parameters)["read as"]
+
+
 def test_sequential_io_of_vdbench_may_end_with_the_storage(tmp_path: Path) -> None:
     whole = DRIVE.area_bytes
     eof = "wd=w,xfersize=1m,seekpct=eof\nrd=r,wd=w,elapsed=9h\n"
@@ -292,7 +299,6 @@ def test_what_ends_a_run_of_vdbench_ends_it(tmp_path: Path) -> None:
     [
         ("wd=w\nrd=r,wd=w,maxdata=much", "no amount"),
         ("wd=w\nrd=r,wd=w,maxdata=0", "no amount"),
-        ("wd=w\nrd=r,wd=w,maxdata=1g,warmup=5", "beside a warmup"),
         ("wd=w\nrd=r,wd=w,maxdata=1g,maxdataread=1g", "give one of them"),
         ("wd=w\nwd=v\nrd=r,wd=*,maxdata=1g", "without an iorate"),
         ("wd=w,iorate=100\nrd=r,wd=w", "the rate of a workload"),
