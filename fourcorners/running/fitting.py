@@ -121,7 +121,7 @@ def _figures(original: Recording, synthetic: Sequence[Recording]) -> list[FitFig
 
             return of
 
-        add(f"{operation}s a second", "IOPS", rate)
+        add("flushes a second" if operation == "flush" else f"{operation}s a second", "IOPS", rate)
         add(f"{operation} p50", "s", percentile(50))
         add(f"{operation} p99", "s", percentile(99))
     add("write amplification", "1", lambda one: one.write_amplification)

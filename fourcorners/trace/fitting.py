@@ -30,6 +30,8 @@ _DEPTH = 256
 """Most that a stream has outstanding: it issues when the trace did, as far as that goes."""
 _ENDLESS_IOS = 4096
 """A run of more is one that goes on through the span."""
+_LINK = 32
+"""Places of SATA's link, which fill up before anything waits."""
 _REGULAR = 0.3
 """Of the squared coefficient of variation of the gaps, which is 1 of arrivals at random: below it
 they are at equal distances."""
@@ -277,8 +279,7 @@ def _arrival(times: Array, rate: float) -> str:
     firsts = bursts(times)
     each = len(times) / len(firsts)
     if each >= BURST_MIN:
-        lasts = np.append(firsts[1:], len(times)) - 1
-        inside = float((times[lasts] - times[firsts]).sum()) / max(len(times) - len(firsts), 1)
+        inside = _within_bursts(times, firsts)
         ios = min(round(each), 1 << 20)
         # All at once where the trace's clock tells nothing between them.
         peak = 1e9 / inside if inside > 0 else math.inf
@@ -286,6 +287,19 @@ def _arrival(times: Array, rate: float) -> str:
         return f"{text}:{peak:.6g}" if rate < peak <= 1e9 else text
     variation = float(gaps.var() / gaps.mean() ** 2)
     return f"fixed:{max(rate, 0.001):.6g}" if variation < _REGULAR else poisson
+
+
+def _within_bursts(times: Array, firsts: npt.NDArray[np.intp]) -> float:
+    """How far apart, in ns, the I/Os of bursts are, as half of them see it who look at as many as
+    a link holds: a pause between the portions of a burst, in which a drive catches up, would spread
+    all of it out."""
+    burst = np.zeros(len(times), dtype=np.intp)
+    burst[firsts] = 1
+    burst = np.cumsum(burst)
+    reach = np.minimum(_LINK, np.bincount(burst)[burst]) - 1
+    ahead = np.minimum(np.arange(len(times)) + reach, len(times) - 1)
+    whole = (reach > 0) & (burst[ahead] == burst)
+    return float(np.median((times[ahead] - times)[whole] / reach[whole]))
 
 
 def _place(

@@ -1,7 +1,7 @@
 """Which I/Os of a trace become a stream of their own.
 
-Parts are reads and writes, of each those in order and not, of each of these those in large bursts
-and not, of writes those that a flush follows where it follows no whole number of them, and of each
+Parts are reads and writes, of each those in order and not, of each of these those in far larger
+bursts than the rest, of these again, of writes those that a flush follows where it follows no whole number of them, and of each
 what comes before its rate changes and what comes after.
 """
 
@@ -27,6 +27,8 @@ BURST_MIN = 1.6
 a flush right behind them."""
 _LARGE = 8
 """A burst of so many times the median one's I/Os is of another kind."""
+_LEVELS = 2
+"""How often: with eight times the I/Os each time, what is left is alike within as much."""
 _LARGE_SHARE = 0.05
 """Of the I/Os that are in large bursts, or in others: of fewer no stream is made."""
 _FLUSHES_WRONG = 1 / 8
@@ -117,14 +119,16 @@ def _sequential(columns: dict[str, npt.NDArray[np.generic]]) -> Mask:
     return result
 
 
-def _by_bursts(times: Array, chosen: Mask) -> list[Mask]:
+def _by_bursts(times: Array, chosen: Mask, levels: int = _LEVELS) -> list[Mask]:
     """What comes in bursts far larger than most, such as a checkpoint beside commits, and the
-    rest; one part where there is no such difference, none of nothing."""
+    rest; of the first again, as of a checkpoint beside commits that were made up for. One part
+    where there is no such difference, none of nothing."""
     rows = np.flatnonzero(chosen)
     if len(rows) < 3:
         return [chosen] if len(rows) else []
-    gaps = np.diff(times[rows])
-    burst = np.concatenate([[0], np.cumsum(gaps >= _BURST_GAP * gaps.mean())])
+    burst = np.zeros(len(rows), dtype=np.intp)
+    burst[bursts(times[rows])[1:]] = 1
+    burst = np.cumsum(burst)
     sizes = np.bincount(burst)
     is_large = sizes >= max(_LARGE * float(np.median(sizes)), _LARGE)
     inside = is_large[burst]
@@ -133,7 +137,7 @@ def _by_bursts(times: Array, chosen: Mask) -> list[Mask]:
     large, rest = np.zeros_like(chosen), np.zeros_like(chosen)
     large[rows[inside]] = True
     rest[rows[~inside]] = True
-    return [large, rest]
+    return [*(_by_bursts(times, large, levels - 1) if levels > 1 else [large]), rest]
 
 
 def flushes_of_writes(
