@@ -54,6 +54,19 @@ def check_regular(path: Path, what: str) -> None:
         raise UserError(f"cannot read {what} {path}: {os_reason(error)}") from error
     if kind is not None:
         raise UserError(f"cannot read {what} {path}: it is {kind}; name a regular file")
+    try:
+        # What only the core will read is refused here as well. A pipe by now is not waited for.
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+    except OSError as error:
+        raise UserError(f"cannot read {what} {path}: {os_reason(error)}") from error
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; raises :class:`UserError` where nobody may look."""
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {os_reason(error)}") from error
 
 
 def text_of(path: Path, what: str) -> str:

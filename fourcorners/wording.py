@@ -9,12 +9,25 @@ same way. Nothing here fails: ``None``, NaN, infinities and text that is no numb
 from __future__ import annotations
 
 import math
+import re
+
+# C0 without tab and line feed, DEL and C1; marks of direction; surrogates, which stand for bytes
+# that are no characters.
+OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""What terminals and pages take for commands or for the order of letters, or for no character."""
 
 NOTHING = "–"  # en dash: no value
 _MINUS = "\N{MINUS SIGN}"
 
 _BINARY = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 _DECIMAL = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+
+def visible(text: str) -> str:
+    """The text with nothing in it that a terminal or a page would obey."""
+    return OBEYED.sub("\ufffd", text)
 
 
 def finite(value: object) -> float | None:

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
 from fourcorners.input_files import kind_of
+from fourcorners.wording import visible
 
 # A comment in HTML, XML and Markdown alike.
 _SEAL = "<!-- written by fourcorners: {} -->\n"
@@ -41,7 +42,8 @@ def _bytes_of(text: str) -> bytes:
 
 def sealed(text: str) -> str:
     """A document (HTML, XML, Markdown) with a last line by which we know it again, unless somebody
-    changed it."""
+    changed it. What shows it obeys nothing in it: names come from drives, files and traces."""
+    text = visible(text)
     if not text.endswith("\n"):
         text += "\n"
     return text + _SEAL.format(hashlib.sha256(_bytes_of(text)).hexdigest())

@@ -1,6 +1,7 @@
 """Mistakes: one clear sentence each, an exit code that is not zero, nothing lost or destroyed."""
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import COMMAND, fourcorners
@@ -458,3 +460,41 @@ def test_claims_that_are_far_too_long(tmp_path: Path, capsys: pytest.CaptureFixt
     place.write_text("# \n" * 2**17)
     assert main(["characterize", CORE, "--claims", str(place)]) == 2
     assert "it is longer than 256 KiB" in capsys.readouterr().err
+
+
+def test_what_cannot_be_read_is_bad_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trace or a folder that nobody may read, and a program that is not there or is no drive."""
+    trace, folder = tmp_path / "trace.csv", tmp_path / ("long" * 100)
+    trace.write_text("time_ns,operation\n")
+    no_drive = tmp_path / "no drive"
+    no_drive.write_text('#!/bin/sh\nread -r line; echo "$line"; cat\n')
+    no_drive.chmod(0o755)
+    real = os.open
+
+    def denied(path: Any, *arguments: Any, **more: Any) -> int:
+        if path == trace:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, *arguments, **more)
+
+    monkeypatch.setattr("fourcorners.input_files.os.open", denied)
+    for command, complaint in (
+        (["trace", "info", trace], "cannot read the trace"),
+        (["trace", "convert", trace, tmp_path / "out.parquet"], "permission denied"),
+        (["trace", "fit", trace], "permission denied"),
+        (["replay", trace, CORE], "permission denied"),
+        (["runs", folder], "name too long"),
+        (["compare", folder, folder], "name too long"),
+        (["query", "SELECT 1", folder], "name too long"),
+        (["resume", folder], "name too long"),
+        (["run", "four-corners", "exec:/no/such"], "cannot start /no/such"),
+        (["explain", "exec:/no/such"], "cannot start /no/such"),
+        (["verify", "exec:/no/such"], "cannot start /no/such"),
+        (["run", "four-corners", f"exec:'{no_drive}'"], "its greeting is "),
+    ):
+        assert main([str(word) for word in command]) == 2, (command, capsys.readouterr())
+        told = capsys.readouterr().err
+        assert complaint in told, command
+        assert len(told.splitlines()) == 1
+        assert "expected one of" not in told

@@ -474,3 +474,8 @@ def test_a_trace_is_replayed_at_its_times_or_as_deep_as_the_job_says(tmp_path: P
     assert (trace.pace, trace.depth) == ("depth", 8)
     assert "numjobs and read_iolog" in _refused(tmp_path, f"{job}numjobs=2\n")
     assert "replayed alone" in _refused(tmp_path, f"{job}[b]\nrw=read\nsize=1m\n")
+
+
+def test_job_files_may_be_called_jobs(tmp_path: Path) -> None:
+    (tmp_path / "my.work.job").write_text("[a]\nsize=64m\nrw=read\n")
+    assert find_suite(str(tmp_path / "my.work.job")).plan(DRIVE).tests[0].name == "my.work"

@@ -238,7 +238,7 @@ def test_a_state_is_the_program_s_own(drive: str, tmp_path: Path) -> None:
         ("exec:'open", "open quotation mark"),
         ("exec:/no/such/program", "cannot start /no/such/program"),
         ("exec:false", "ended (exit status: 1)"),
-        ("exec:sh -c 'echo hello; sleep 1'", "its greeting is not what is expected"),
+        ("exec:sh -c 'echo hello; sleep 1'", 'its greeting is no JSON: "hello"'),
     ],
 )
 def test_what_is_no_drive_is_one_sentence(locator: str, said: str) -> None:

@@ -13,8 +13,8 @@ from command import COMMAND
 
 import fourcorners as fc
 from fourcorners.cli import main
-from fourcorners.cli.output import safe
 from fourcorners.running import runner
+from fourcorners.wording import visible
 
 FC = shlex.join(COMMAND)
 TINY = 'schema_version = 1\nname = "tiny"\n[[test]]\nname = "reads"\nprepare = []\n'
@@ -155,7 +155,7 @@ def test_nothing_foreign_reaches_the_terminal(
         (["query", sql], 0),
         (["query", sql, "--json"], 0),
         (["query", f"SELECT '{HOSTILE}' AS \"{HOSTILE}\""], 0),
-        (["note", runs[0], "--tag", safe("x") + HOSTILE.replace("\r", "")], 0),
+        (["note", runs[0], "--tag", visible("x") + HOSTILE.replace("\r", "")], 0),
         (["note", runs[0], "--text", HOSTILE], 0),
         (["drives", "mine.toml"], 0),
         (["run", "suite.toml", "mine.toml", "--dry-run"], 0),
@@ -175,4 +175,4 @@ def test_nothing_foreign_reaches_the_terminal(
 
 def test_what_is_harmless_stays_as_it_is() -> None:
     text = "Größe\t4 KiB – µs ● ⣿ 日本語 עברית\n"
-    assert safe(text) == text
+    assert visible(text) == text

@@ -257,3 +257,49 @@ def test_a_short_trace_has_intervals_and_ticks_of_its_own_length(
     # The axis ends at a tick above the highest value, a million a second.
     assert ("100.00", "1,000,000") in beside
     assert '<span class="curve line-0">reads</span>' in text
+
+
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+HOSTILE = "sd\x1b[31ma\x07\x9b2J\u202e\n<script>\x00"
+
+
+def test_names_in_traces_are_not_obeyed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a terminal, in a page, and in what is made of the trace: names of volumes, of programs
+    that wrote it, and of its file."""
+    plain = made(tmp_path / "plain.csv", [f"{n},read,0,{4096 * n},4096,a,,,," for n in range(9)])
+    own = tmp_path / "own.parquet"
+    fc.trace_convert(plain, own)
+    table = pq.read_table(own)
+    header = json.loads(table.schema.metadata[b"fourcorners.trace"])
+    header |= {"origin": [HOSTILE], "volumes": [HOSTILE], "format": HOSTILE}
+    named = tmp_path / "\x1b[31mown.parquet"
+    metadata = {b"fourcorners.trace": json.dumps(header).encode()}
+    pq.write_table(table.replace_schema_metadata(metadata), named, compression="zstd")
+    # Bytes that are no text, as another tool's file may have.
+    raw = tmp_path / "raw.csv"
+    lines = (f"{n},read,0,{4096 * n},4096,".encode() + b"s\xff\x1b[2Jd,,,," for n in range(9))
+    raw.write_bytes(b"\n".join([HEADER.encode(), *lines]) + b"\n")
+    page, other = tmp_path / "page.html", tmp_path / "other.csv"
+    for file in (named, raw):
+        found = fc.trace_info(file, html=page)
+        for text in (*found.header.origin, *found.header.volumes, found.header.format):
+            assert not OBEYED.search(text)
+            assert "\n" not in text
+        assert "\ufffd[" in found.header.volumes[0]
+        # A volume is found by the name that is shown.
+        assert fc.trace_cut(file, other, volume=found.header.volumes, replace=True).ios == 9
+        assert not OBEYED.search(other.read_text())
+        assert not OBEYED.search(page.read_text())
+        assert "<script>\ufffd" not in page.read_text()
+        page.unlink()
+        assert main(["trace", "info", str(file)]) == 0
+        assert main(["trace", "convert", str(file), str(other), "--replace"]) == 0
+        assert not OBEYED.search("".join(capsys.readouterr()))
+
+
+def test_parquet_that_is_packed_otherwise_is_told(tmp_path: Path) -> None:
+    own = tmp_path / "own.parquet"
+    fc.trace_convert(made(tmp_path / "one.csv", ["5,read,0,0,4096,a,,,,"]), own)
+    pq.write_table(pq.read_table(own), own, compression="snappy")
+    with pytest.raises(fc.UserError, match="packed by another method than zstd"):
+        fc.trace_info(own)

@@ -228,3 +228,9 @@ def test_a_state_that_finds_no_room_is_refused_before_anything_is_written(
     # Of a span only that much is needed.
     done = fourcorners("verify", path, *over, "--span", "4MiB", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_span_of_more_than_there_is_is_told(tmp_path: Path) -> None:
+    done = fourcorners("verify", "test.img", *SIZE, "--span", "1GiB", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "--span 1 GiB is more than the 16 MiB that it has: all of it is verified" in done.stderr

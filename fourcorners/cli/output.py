@@ -7,7 +7,6 @@ letters is shown as U+FFFD, and in JSON as JSON writes it. docs/cli.md lists the
 
 import contextlib
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -15,19 +14,9 @@ from typing import Any, TypeVar
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-# C0 without tab and line feed, DEL and C1; marks of direction; surrogates, which stand for bytes
-# that are no characters.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-
+from fourcorners.wording import OBEYED, visible
 
 Result = TypeVar("Result")
-
-
-def safe(text: str) -> str:
-    """The text with nothing in it that a terminal would obey."""
-    return _UNSAFE.sub("\ufffd", text)
 
 
 class _SafeConsole(Console):
@@ -37,7 +26,7 @@ class _SafeConsole(Console):
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=safe(segment.text))
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
 
 
 def new_console(*, stderr: bool = False) -> Console:
@@ -47,13 +36,13 @@ def new_console(*, stderr: bool = False) -> Console:
 
 def say(text: object = "") -> None:
     """A line of the result, on standard output; whoever reads it there has it at once."""
-    print(safe(str(text)), flush=True)
+    print(visible(str(text)), flush=True)
 
 
 def tell(text: str) -> None:
     """A line beside the result, on standard error. Where that is gone, the command goes on."""
     with contextlib.suppress(OSError):
-        print(safe(text), file=sys.stderr, flush=True)
+        print(visible(text), file=sys.stderr, flush=True)
 
 
 def print_document(name: str, content: Any) -> None:
@@ -79,4 +68,4 @@ def print_json(document: Any) -> None:
     """One JSON document on standard output."""
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     # JSON itself escapes C0 only.
-    print(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    print(OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text))

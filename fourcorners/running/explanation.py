@@ -11,6 +11,7 @@ from fourcorners.analysis import Finding, find
 from fourcorners.analysis.joined import Joined
 from fourcorners.documents import plain
 from fourcorners.errors import UserError
+from fourcorners.input_files import is_file
 from fourcorners.running.begin import begin_run
 from fourcorners.running.openings import check
 from fourcorners.running.options import RunOptions, target_options
@@ -176,7 +177,7 @@ def _run_at(path: str | Path, options: RunOptions) -> Run:
 
 def is_run_folder(path: str | Path) -> bool:
     """Whether a run is kept there."""
-    return (Path(path) / "manifest.json").is_file()
+    return is_file(Path(path) / "manifest.json")
 
 
 def missing_probes(run: Run, suite: Suite) -> tuple[str, ...]:

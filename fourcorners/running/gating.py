@@ -24,6 +24,7 @@ from fourcorners.analysis.source import Measured
 from fourcorners.comparison import Check, ComparedRuns, Comparison, checks_of, compare, parse_gate
 from fourcorners.comparison.comparison import ONE_RUN
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
+from fourcorners.input_files import is_file
 from fourcorners.running.options import RunOptions
 from fourcorners.running.run import run as run_suite
 from fourcorners.store import Run
@@ -119,14 +120,14 @@ def prepare_gate(
         raise UserError(f"tolerance {tolerance:g}: use more than 0 and less than 1, such as 0.1")
     folder = Path(baseline)
     if write_baseline:
-        if (folder / "manifest.json").exists():
+        if is_file(folder / "manifest.json"):
             raise UserError(f"{folder} is a run folder: name a folder for runs as baseline")
         if folder.is_dir():
             _of_one_suite(suite, folder, [one.run for one in kept_runs([folder])])
         return None
     if not folder.is_dir():
         raise UserError(f"there is no baseline in {folder}: make one with --write-baseline first")
-    single = (folder / "manifest.json").exists()
+    single = is_file(folder / "manifest.json")
     runs = [Run(folder)] if single else [one.run for one in kept_runs([folder])]
     sound = [run for run in runs if run.manifest.status == "complete"]
     if not sound:

@@ -121,7 +121,13 @@ def find(path: str | Path) -> Path:
 
     Raises :class:`UserError` with the unfinished runs that are there.
     """
-    path = Path(path)
+    try:
+        return _found(Path(path))
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {os_reason(error)}") from error
+
+
+def _found(path: Path) -> Path:
     if path.is_symlink():
         # Who names a link means the folder, and that is what is renamed and locked.
         path = path.resolve()

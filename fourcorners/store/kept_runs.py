@@ -13,6 +13,7 @@ import msgspec
 
 from fourcorners.documents import Count
 from fourcorners.errors import UserError, os_reason
+from fourcorners.input_files import is_file
 from fourcorners.manifest import RunStatus, TargetKind
 from fourcorners.store import schema
 from fourcorners.store.notes import Notes, read_notes
@@ -146,14 +147,14 @@ def kept_runs(
 
 
 def _runs(folder: Path) -> list[Path]:
-    if (folder / schema.MANIFEST).exists():
+    if is_file(folder / schema.MANIFEST):
         return [folder]
     try:
         # Hidden ones are still being written.
         return sorted(
             path
             for path in folder.iterdir()
-            if not path.name.startswith(".") and (path / schema.MANIFEST).exists()
+            if not path.name.startswith(".") and is_file(path / schema.MANIFEST)
         )
     except OSError as error:
         raise UserError(f"cannot list the runs in {folder}: {os_reason(error)}") from error

@@ -11,7 +11,7 @@ from typing import Any
 
 from fourcorners import _core, wording
 from fourcorners.documents import part, plain
-from fourcorners.errors import EXIT_FAILED, UserError
+from fourcorners.errors import UserError
 from fourcorners.input_files import check_name, check_regular
 from fourcorners.replayed import Pacing, TraceDocument, pace_words
 
@@ -120,10 +120,8 @@ def _survey(files: Sequence[Path | str], format: str | None) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(
             _core.trace_survey([str(f) for f in files], format=format)
         )
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         raise UserError(str(error)) from error
-    except OSError as error:
-        raise UserError(str(error), EXIT_FAILED) from error
     return found
 
 

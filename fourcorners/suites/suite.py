@@ -175,7 +175,7 @@ def find_suite(name: str, parameters: Mapping[str, Any] | None = None) -> Suite:
         return suite_of(document, "--with")
     if parameters:
         raise UserError(f"--with is for a single test, and {name} is a suite: write it in there")
-    if name.endswith(fio.SUFFIX):
+    if name.endswith(fio.SUFFIXES):
         return suite_of(fio.suite_document(Path(name)), name)
     if (reader := foreign.READERS.get(Path(name).suffix)) is not None:
         return suite_of(reader(Path(name)), name)
@@ -190,8 +190,8 @@ def find_suite(name: str, parameters: Mapping[str, Any] | None = None) -> Suite:
             f"fourcorners run queue-depth {shlex.quote(name)}"
         )
     listed = (
-        '"fourcorners tests" lists them; suite files end in .toml, job files of fio in .fio, '
-        "configurations of Iometer in .icf, parameter files of vdbench in .parm or .vdb"
+        '"fourcorners tests" lists them; suite files end in .toml, job files of fio in .fio or '
+        ".job, configurations of Iometer in .icf, parameter files of vdbench in .parm or .vdb"
     )
     raise UserError(unknown("test or suite", name, [*TESTS, *suite_names()], listed))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fourcorners import _core
-from fourcorners.errors import EXIT_FAILED, UserError
+from fourcorners.errors import EXIT_FAILED, EXIT_USAGE, UserError
 from fourcorners.input_files import check_regular
 from fourcorners.target.target import check_idle, io_limit_ns
 from fourcorners.target.virtual import VirtualTarget
@@ -35,7 +35,7 @@ class ForeignTarget(VirtualTarget):
         self._command = words_of(locator)
         self._seed = seed
         self._limit = io_limit_ns(silence_s)
-        self.core = self._made()
+        self.core = self._made(EXIT_USAGE)
         self.name = self.core.name
         self.capacity_bytes = self.core.capacity_bytes
         self.keeps_state = self.core.keeps_state
@@ -102,11 +102,11 @@ class ForeignTarget(VirtualTarget):
         digest.update(f"{self.name}\0{self.capacity_bytes}".encode())
         return digest.hexdigest()
 
-    def _made(self) -> "_core.ForeignDrive":
+    def _made(self, exit_code: int = EXIT_FAILED) -> "_core.ForeignDrive":
         try:
             return _core.ForeignDrive(self._command, self._seed, **self._limit)
         except (ValueError, OSError) as error:
-            raise UserError(f"{self.locator}: {error}", EXIT_FAILED) from error
+            raise UserError(f"{self.locator}: {error}", exit_code) from error
 
     def _do(self, act: Any, *arguments: Any) -> Any:
         try:

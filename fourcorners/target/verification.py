@@ -179,7 +179,13 @@ def _verify(
         raise UserError(f"{target.locator} cannot be verified: it has no requests of 4096 bytes")
     if not again and target.read_only_reason is not None:
         raise UserError(target.read_only_reason)
-    count = min(span_bytes or target.capacity_bytes, target.capacity_bytes)
+    whole = target.capacity_bytes
+    if span_bytes is not None and span_bytes > whole:
+        tell(
+            f"{target.name}: --span {chosen_size(span_bytes)} is more than the "
+            f"{chosen_size(whole)} that it has: all of it is verified"
+        )
+    count = min(span_bytes or whole, whole)
     count -= count % BLOCK_BYTES
     _check_size(count)
     # The last thing that can be refused, and it makes a file.

@@ -13,8 +13,8 @@ from typing import Any, TypedDict, Unpack
 
 from fourcorners import _core
 from fourcorners.documents import Part, part
-from fourcorners.errors import EXIT_FAILED, UserError
-from fourcorners.input_files import check_regular
+from fourcorners.errors import EXIT_FAILED, EXIT_USAGE, UserError
+from fourcorners.input_files import check_regular, is_file
 from fourcorners.recording import NS
 from fourcorners.trace.figures import TraceHeader
 from fourcorners.units import parse_bytes
@@ -196,7 +196,7 @@ def written_format(out: Path, to: str | None) -> str:
 
 def _is_log(path: Path) -> bool:
     """Whether a file is a table of single I/Os in a run folder."""
-    return path.parent.name == "ios" and (path.parent.parent / "manifest.json").is_file()
+    return path.parent.name == "ios" and is_file(path.parent.parent / "manifest.json")
 
 
 @contextlib.contextmanager
@@ -248,5 +248,8 @@ def transformed(
         except ValueError as error:
             raise UserError(str(error)) from error
         except OSError as error:
-            raise UserError(str(error).replace(str(temporary), str(target)), EXIT_FAILED) from error
+            # What cannot be written failed, what cannot be read is bad input.
+            writing = str(temporary) in str(error)
+            told = str(error).replace(str(temporary), str(target))
+            raise UserError(told, EXIT_FAILED if writing else EXIT_USAGE) from error
     return part(WrittenTrace, {"path": str(target), "format": chosen, **json.loads(done)})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fourcorners import _core
 from fourcorners.documents import part
-from fourcorners.errors import EXIT_FAILED, UserError
+from fourcorners.errors import UserError
 from fourcorners.input_files import check_regular
 from fourcorners.trace.figures import TraceInformation
 from fourcorners.writing import Output, sealed
@@ -39,10 +39,8 @@ def trace_info(
         check_regular(path, "the trace")
     try:
         text = _core.trace_information([str(path) for path in paths], format=format)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         raise UserError(str(error)) from error
-    except OSError as error:
-        raise UserError(str(error), EXIT_FAILED) from error
     found = part(TraceInformation, json.loads(text))
     if output is not None:
         # Templates are compiled for pages only.

@@ -1,8 +1,8 @@
 """Which I/Os of a trace become a stream of their own.
 
 Parts are reads and writes, of each those in order and not, of each of these those in far larger
-bursts than the rest, of these again, of writes those that a flush follows where it follows no whole number of them, and of each
-what comes before its rate changes and what comes after.
+bursts than the rest, of these again, of writes those that a flush follows where it follows no whole
+number of them, and of each what comes before its rate changes and what comes after.
 """
 
 from __future__ import annotations

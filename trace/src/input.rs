@@ -8,6 +8,7 @@ use crate::formats::{self, Clock, Format};
 use crate::merge::Merge;
 use crate::plausible::Plausible;
 use crate::reader::Reader;
+use crate::visible::visible;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -192,7 +193,7 @@ impl Input {
         }
         let mut origin = vec![format!(
             "read from {} ({})",
-            path.file_name().unwrap_or_default().to_string_lossy(),
+            visible(&path.file_name().unwrap_or_default().to_string_lossy()),
             format.title()
         )];
         if !unknown.is_empty() {

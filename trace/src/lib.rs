@@ -20,6 +20,7 @@ mod sorted;
 pub mod statistics;
 mod steps;
 mod transform;
+mod visible;
 pub mod write;
 
 pub use error::{Error, Result};

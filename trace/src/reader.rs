@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::record::Record;
+use crate::visible::visible;
 use std::collections::HashMap;
 
 /// Records of a batch: some hundred KiB, which stay in a processor's second cache.
@@ -57,7 +58,7 @@ impl Volumes {
                     return None;
                 }
                 let number = self.names.len() as u32;
-                self.names.push(String::from_utf8_lossy(name).into_owned());
+                self.names.push(visible(&String::from_utf8_lossy(name)));
                 self.numbers.insert(name.to_owned(), number);
                 number
             }

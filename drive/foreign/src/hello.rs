@@ -100,6 +100,16 @@ fn yes() -> bool {
     true
 }
 
+/// What tells a greeting from other documents.
+const VERSION_KEY: &str = "fourcorners_drive";
+/// Enough to know which program says so.
+const EXCERPT_CHARS: usize = 60;
+
+fn excerpt(line: &str) -> String {
+    let shown: String = line.chars().take(EXCERPT_CHARS).collect();
+    format!("{shown:?}{}", if shown.len() < line.len() { " and more" } else { "" })
+}
+
 impl Identity {
     /// What the child's first line says.
     ///
@@ -107,8 +117,28 @@ impl Identity {
     /// A line that is no such document, of another version, or of a drive that cannot be.
     pub fn parse(line: &str, rings_offered: bool) -> Result<Self, ForeignError> {
         let wrong = |why: String| ForeignError::Protocol(format!("its greeting {why}"));
-        let answer: Answer = serde_json::from_str(line)
-            .map_err(|error| wrong(format!("is not what is expected: {error}")))?;
+        let known: Value = serde_json::from_str(line)
+            .map_err(|_| wrong(format!("is no JSON: {}", excerpt(line))))?;
+        if known.get(VERSION_KEY).is_none() {
+            return Err(wrong(format!(
+                "says no {VERSION_KEY}, as a drive does: {}",
+                excerpt(line)
+            )));
+        }
+        if known.get("seed").is_some() {
+            return Err(wrong(
+                "is the one that was sent to it: it gives back what it gets, and is no drive"
+                    .into(),
+            ));
+        }
+        let answer: Answer = serde_json::from_value(known).map_err(|error| {
+            // What else could stand there helps nobody who has read what does.
+            let told = error.to_string();
+            wrong(format!(
+                "is not what is expected: {}",
+                told.split(", expected").next().unwrap_or("")
+            ))
+        })?;
         if answer.fourcorners_drive != VERSION {
             return Err(wrong(format!(
                 "has version {}, and this program speaks version {VERSION}",
@@ -210,7 +240,11 @@ mod tests {
     #[test]
     fn a_greeting_that_cannot_be_is_one_sentence() {
         let cases = [
-            ("hello", "is not what is expected"),
+            ("hello", "is no JSON: \"hello\""),
+            (r#"{"seed":1}"#, r#"says no fourcorners_drive, as a drive does: "{\"seed\":1}""#),
+            (r#"{"fourcorners_drive":1,"seed":1}"#, "is the one that was sent to it"),
+            (r#"{"fourcorners_drive":1,"name":"x","capacity_bytes":512,"wings":2}"#, "`wings`"),
+            (r#"{"fourcorners_drive":1,"name":3,"capacity_bytes":512}"#, "integer `3`"),
             (r#"{"fourcorners_drive":2,"name":"x","capacity_bytes":512}"#, "version 2"),
             (r#"{"fourcorners_drive":1,"name":"x","capacity_bytes":0}"#, "capacity_bytes = 0"),
             (r#"{"fourcorners_drive":1,"name":"x","capacity_bytes":513}"#, "capacity_bytes = 513"),

@@ -1,5 +1,5 @@
 """fio's job files as suites: what they ask for, in the words of a suite file."""
 
-from fourcorners.suites.fio.translation import SUFFIX, suite_document
+from fourcorners.suites.fio.translation import SUFFIXES, suite_document
 
-__all__ = ["SUFFIX", "suite_document"]
+__all__ = ["SUFFIXES", "suite_document"]

@@ -14,7 +14,7 @@ from fourcorners.suites.fio.told import Extent
 from fourcorners.wording import chosen_size
 from fourcorners.workload import WORKERS_MAX
 
-SUFFIX = ".fio"
+SUFFIXES = (".fio", ".job")
 _GRID_BYTES = 4096
 """Areas of files that fio would make begin at multiples of a page, as file systems have them."""
 
@@ -44,7 +44,7 @@ def suite_document(path: Path) -> dict[str, Any]:
     if len(traces) == len(tables):
         fill = f"fill {max(trace['span_bytes'] for trace in traces)} B"
     test: dict[str, Any] = {
-        "name": _plain(path.name.removesuffix(SUFFIX)),
+        "name": _plain(path.stem),
         "title": f"fio job {_plain(path.name)}",
         "purpose": "A job file of fio's.",
         "shown": {key: text.replace("{", "(").replace("}", ")") for key, text in shown.items()},

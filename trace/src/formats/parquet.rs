@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::formats::Format;
 use crate::reader::{BATCH, Reader};
 use crate::record::Record;
+use crate::visible::visible;
 use fourcorners_workload::Operation;
 use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{BoolType, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -51,6 +52,17 @@ pub struct Header {
 }
 
 impl Header {
+    /// The same with nothing in its texts that a terminal or a page would obey.
+    fn visible(self) -> Header {
+        let all = |texts: Vec<String>| texts.iter().map(|text| visible(text)).collect();
+        Header {
+            origin: all(self.origin),
+            format: visible(&self.format),
+            volumes: all(self.volumes),
+            ..self
+        }
+    }
+
     /// Of records that this program made of one volume, whose clock begins with them.
     pub fn of_program(origin: String, volume: String) -> Header {
         Header {
@@ -120,6 +132,13 @@ impl<T: DataType> Column<T> {
 }
 
 fn malformed(path: &Path, what: impl std::fmt::Display) -> Error {
+    let what = match what.to_string() {
+        text if text.contains("Disabled feature") => {
+            "its columns are packed by another method than zstd, which is all that is read"
+                .to_owned()
+        }
+        text => text,
+    };
     Error::Malformed(format!("{} is not a trace of fourcorners: {what}", path.display()))
 }
 
@@ -140,8 +159,9 @@ impl Parquet {
                 .filter(|pair| pair.key == KEY)
                 .find_map(|pair| pair.value.as_deref())
                 .ok_or_else(|| malformed(path, "it is Parquet without what we write into it"))?;
-            let header: Header =
+            let told: Header =
                 serde_json::from_str(text).map_err(|error| malformed(path, error))?;
+            let header = told.visible();
             if header.schema_version > SCHEMA_VERSION {
                 return Err(malformed(
                     path,
