@@ -67,6 +67,7 @@ def test_once_prints_and_ends(
     out = capsys.readouterr().out
     assert out.startswith("read ")
     assert "queue 0, 0 NBD clients" in out
+    assert "write amplification –" in out, "nothing was written"
     served.stop()
     assert main(["top", str(tmp_path / "s"), "--once"]) == 1
     assert "no server answers" in capsys.readouterr().err

@@ -111,7 +111,7 @@ def sentences(reading: Reading) -> Sequence[str]:
     total_amplification = status["counters"].get("write_amplification")
     if total_amplification is not None:
         now = reading.write_amplification
-        line = f"write amplification {number(total_amplification)}"
+        line = f"write amplification {number(total_amplification or None)}"
         lines.append(line + ("" if now is None else f", {number(now)} now"))
     lines.append(f"late answers: {percent(reading.late_share)}")
     happened = [
