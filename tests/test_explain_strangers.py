@@ -100,13 +100,19 @@ def test_a_memory_that_answers_all_reads_hides_what_it_keeps(
     assert (ahead.value, cache.value) == (there, there)
 
 
-@pytest.mark.parametrize(("near_s", "ahead"), [(175e-6, 0), (220e-6, 1)])
+@pytest.mark.parametrize(
+    ("near_s", "far_s", "ahead"),
+    [(175e-6, 220e-6, 0), (220e-6, 220e-6, 1), (175e-6, 175e-6, 1)],
+)
 def test_reads_that_are_faster_by_being_near_one_another_are_not_read_ahead(
-    near_s: float, ahead: float
+    near_s: float, far_s: float, ahead: float
 ) -> None:
-    """A drive that loads its map in parts needs less for each read of the same part."""
+    """A drive that loads its map in parts needs less for each read of the same part. Reads that are
+    as quick all over the drive were of places without data."""
     run = FakeRun()
     run.add("probe-seeks/near", "read", iops=1 / near_s, latency_mean_s=near_s)
+    far: dict[str, Any] = {"sentinel": 1, "latency_mean_s": far_s}
+    run.add("probe-seeks/sentinel/1", "read", iops=1 / far_s, **far)
     for name, read_s in (("sequential", 175e-6), ("random", 220e-6)):
         about: dict[str, Any] = {"pattern": name, "block_bytes": 4096, "latency_mean_s": read_s}
         run.add(f"probe-caches/{name}", "read", iops=1 / read_s, **about)

@@ -23,6 +23,7 @@ from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import durability
 from fourcorners.analysis.internals.disk import mechanics
 from fourcorners.analysis.internals.disk.mechanics import NEAR
+from fourcorners.analysis.internals.disk.mechanics import TEST as NEAR_TEST
 from fourcorners.analysis.internals.flash.trim_granularity import READS as TRIMMED
 from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.usual import usual_s
@@ -211,7 +212,7 @@ def reads_ahead(view: View) -> Answer | None:
         if paused and in_time and share_below(paused, alone.limit_s) > _HITS:
             return after_a_pause("after_a_pause", paused, alone.memory_s)
         return yes_or_no(False, say("alike"), **about).checked(alike, None)
-    near = [] if view.is_disk else NEAR(view)
+    near = _quick_near(view)
     keeps = not again or kept(again, alone.uncached_s)[0] is not None
     if near and not keeps and not is_ahead(usual_s(near[0]), alone.sequential_s):
         # Nothing is kept for a second read: reads are faster by being near one another.
@@ -242,6 +243,16 @@ def reads_ahead(view: View) -> Answer | None:
     if share > _NOT_ALL:
         return yes_or_no(None, say("maybe_beside"), **about)
     return yes_or_no(False, say("beside"), **about).checked(alike, None)
+
+
+def _quick_near(view: View) -> list[Measured]:
+    """The random reads within a small region of a solid-state drive, if they are quicker than those
+    between them all over the drive: places without data are quick wherever they are."""
+    near, elsewhere = NEAR(view), pick(NEAR_TEST, "read", PointAxis.SENTINEL)(view)
+    if view.is_disk or not near or not elsewhere:
+        return []
+    elsewhere_s = float(np.median([usual_s(m) for m in elsewhere]))
+    return near if is_ahead(elsewhere_s, usual_s(near[0])) else []
 
 
 def _hidden(view: View, seen: bool) -> Answer | None:
