@@ -104,12 +104,16 @@ def test_disks_whose_cache_may_be_half_full_drain_it_at_any_rate(
     assert (found.value is not None) == told
 
 
-@pytest.mark.parametrize(("read_rate", "told"), [(200e6, True), (60.3e6, False)])
+@pytest.mark.parametrize(
+    ("read_rate", "read_s", "told"),
+    [(200e6, 0.1e-3, True), (60.3e6, 0.1e-3, False), (60.3e6, 7e-3, True)],
+)
 def test_a_limit_that_reads_meet_as_well_is_no_full_buffer(
-    read_rate: float, told: bool, monkeypatch: pytest.MonkeyPatch
+    read_rate: float, read_s: float, told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Platters give data at the rate at which they take it."""
     curves = _curve(8 * MIB, 60e6, 2**14), _curve(8 * MIB, 60e6, 2**16)
-    found = _size(monkeypatch, *curves, large_rate=read_rate)
+    found = _size(monkeypatch, *curves, read_s, large_rate=read_rate)
     assert (found.value is not None) == told
     assert told or found.said.code == "write_buffer_bytes.credits"
 

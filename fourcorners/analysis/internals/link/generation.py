@@ -134,7 +134,9 @@ def fastest(view: View) -> float | None:
 def met_by_reads(view: View, rate: float) -> list[Measured]:
     """The large reads of two sizes or more that run at this rate of writes, in bytes per second;
     empty where they do not. What both meet alike is no flash, but a limit of a volume or of what
-    all data pass."""
+    all data pass. The platters of a disk take data at the rate at which they give it."""
+    if view.is_disk:
+        return []
     alike = [m for m in LARGE(view) if abs(m.bytes_per_second / rate - 1) <= _AGREE]
     return alike if len({m.block_bytes for m in alike}) > 1 else []
 
