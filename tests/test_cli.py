@@ -30,7 +30,7 @@ def test_characterize_two_drives_side_by_side(tmp_path: Path) -> None:
         assert (tmp_path / run["report"]).stat().st_size > 10_000
         assert fc.open_run(str(tmp_path / run["path"])).manifest.profile == "quick"
     assert (tmp_path / result["comparison"]).stat().st_size > 10_000
-    assert "OCZ Core 64GB: 1 test, about" in done.stderr
+    assert "OCZ Core 64GB: 1 test, less than 1 s" in done.stderr
     assert "Transfer size: complete" in done.stderr
 
 
