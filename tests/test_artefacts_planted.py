@@ -83,7 +83,9 @@ def test_the_page_cache(filled: Path) -> None:
     filled.read_bytes()
     with fc.open_target(str(filled), engine="sync,buffered") as target:
         artefact = found(fc.observe(target, read()), "page_cache")
-    assert "100 % of what was read came from there" in artefact.seen
+    reached = artefact.evidence["reached_share"]
+    assert reached < 0.5, "a system short of memory may have dropped some of it, never most"
+    assert f"{100 * (1 - reached):.3g} % of what was read came from there" in artefact.seen
 
 
 def test_a_loop_device_through_the_page_cache(filled: Path) -> None:
