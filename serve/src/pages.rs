@@ -5,7 +5,9 @@
 //! C programs asks the system for each page of a thread that is not the first one: together more
 //! than half of what a write of a page took the server.
 
-use memmap2::{Advice, MmapMut, MmapOptions};
+#[cfg(target_os = "linux")]
+use memmap2::Advice;
+use memmap2::{MmapMut, MmapOptions};
 use std::io;
 use std::num::NonZeroU32;
 
@@ -55,12 +57,15 @@ impl Chunk {
     /// Has the system make some pages, if it did not. A system that cannot makes each of them when
     /// it is first written.
     fn make(&mut self, part: usize) {
-        let (bit, length) = (1 << part, MADE_PAGES * PAGE_BYTES);
-        if self.made & bit == 0 {
-            self.made |= bit;
-            if let Some(memory) = &self.memory {
-                let _ = memory.advise_range(Advice::PopulateWrite, part * length, length);
-            }
+        let bit = 1 << part;
+        if self.made & bit != 0 {
+            return;
+        }
+        self.made |= bit;
+        #[cfg(target_os = "linux")]
+        if let Some(memory) = &self.memory {
+            let length = MADE_PAGES * PAGE_BYTES;
+            let _ = memory.advise_range(Advice::PopulateWrite, part * length, length);
         }
     }
 }
