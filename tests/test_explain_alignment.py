@@ -17,6 +17,18 @@ from fourcorners.store import Run
 KIB, MIB = 2**10, 2**20
 
 
+def _boundary(run: FakeRun, boundary_bytes: int, iops: float, factor: float) -> None:
+    """Adds writes at a boundary, and such that straddle it and take so many times as long."""
+    for where, times in (("at", 1.0), ("across", factor)):
+        run.add(
+            f"probe-alignment/{where}/{boundary_bytes}",
+            "write",
+            iops=iops / times,
+            boundary_bytes=boundary_bytes,
+            where=where,
+        )
+
+
 def _probed(drive: str, folder: Path, **settings: str) -> Run:
     with fc.open_target(f"sim:{drive}", settings=settings) as target:
         return fc.run("probe-alignment", target, out=folder)
@@ -96,14 +108,7 @@ def test_a_clear_rise_shows_the_unit_where_large_boundaries_scatter(
     scattered = (1.26, 1.5, 2.01, 2.01, 1.83, 1.97, 2.3, 2.45, 2.02)
     run = FakeRun()
     for step, factor in enumerate(scattered):
-        for where, times in (("at", 1.0), ("across", 1 + cost * (factor - 1))):
-            run.add(
-                f"probe-alignment/{where}/{KIB << step}",
-                "write",
-                iops=24_000.0 / times,
-                boundary_bytes=KIB << step,
-                where=where,
-            )
+        _boundary(run, KIB << step, 24_000.0, 1 + cost * (factor - 1))
     assert mapping_unit.unit(view_of(run)).value == unit
 
 
@@ -114,14 +119,7 @@ def test_boundaries_of_a_rise_that_disagree_show_no_unit(second: float, unit: in
     run = FakeRun()
     first = 1.21 if unit is None else 1.13
     for step, factor in enumerate((first, second, 1.52, 1.98, 1.97, 1.93, 2.01, 2.02, 2.01)):
-        for where, times in (("at", 1.0), ("across", factor)):
-            run.add(
-                f"probe-alignment/{where}/{KIB << step}",
-                "write",
-                iops=9_000.0 / times,
-                boundary_bytes=KIB << step,
-                where=where,
-            )
+        _boundary(run, KIB << step, 9_000.0, factor)
     assert mapping_unit.unit(view_of(run)).value == unit
 
 
@@ -133,14 +131,7 @@ def test_boundaries_of_a_rise_are_judged_together(off: float, unit: int | None) 
         factor = 1 + min(1.0, 2**step / 16)
         if step < 4:
             factor *= 1 + off * (-1) ** step
-        for where, times in (("at", 1.0), ("across", factor)):
-            run.add(
-                f"probe-alignment/{where}/{KIB << step}",
-                "write",
-                iops=9_000.0 / times,
-                boundary_bytes=KIB << step,
-                where=where,
-            )
+        _boundary(run, KIB << step, 9_000.0, factor)
     assert mapping_unit.unit(view_of(run)).value == unit
 
 
@@ -150,14 +141,7 @@ def test_a_rise_that_goes_on_shows_no_unit(doubled: tuple[float, float], unit: i
     rise = (1.01, 1.01, 0.96, 1.06, 1.29, 1.66, *doubled, 1.71, 1.85, 1.63, 1.65, 1.53, 1.48)
     run = FakeRun()
     for step, factor in enumerate(rise):
-        for where, times in (("at", 1.0), ("across", factor)):
-            run.add(
-                f"probe-alignment/{where}/{KIB << step}",
-                "write",
-                iops=2_500.0 / times,
-                boundary_bytes=KIB << step,
-                where=where,
-            )
+        _boundary(run, KIB << step, 2_500.0, factor)
     assert mapping_unit.unit(view_of(run)).value == unit
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from command import COMMAND
+from nbd_client import CLIENT
 
 import fourcorners as fc
 from fourcorners.cli import main
@@ -437,34 +438,23 @@ def test_programs_and_arrays_are_served_alike(tmp_path: Path) -> None:
             assert client.take(4096) == b"p" * 4096
 
 
-_PROGRAM = """
-import socket, struct, sys
-what, uri, path = sys.argv[1:]
-server = socket.socket(socket.AF_UNIX)
-server.connect(uri.partition("=")[2])
-def take(count):
-    taken = b""
-    while len(taken) < count:
-        taken += server.recv(count - len(taken)) or sys.exit(9)
-    return taken
-take(18)
-server.sendall(struct.pack(">I", 3) + b"IHAVEOPT" + struct.pack(">II", 1, 0))
-take(10)
-def ask(command, flags, block, data=b""):
-    server.sendall(struct.pack(">IHHQQI", 0x25609513, flags, command, 1, block * 4096, 4096) + data)
-    assert struct.unpack(">II", take(16)[:8])[1] == 0
+_PROGRAM = (
+    CLIENT
+    + """
+what, path = sys.argv[2:]
 if what == "load":
     open(path, "w").close()
     for block in range(40):
-        ask(1, 1, block, b"%c" % (block + 1) * 4096)
+        ask(1, block, b"%c" % (block + 1) * 4096, flags=1)
         with open(path, "a") as log:
             log.write(".")
 else:
     for block in range(len(open(path).read())):
-        ask(0, 0, block)
+        ask(0, block)
         if take(4096) != b"%c" % (block + 1) * 4096:
             sys.exit(f"block {block} is gone")
 """
+)
 
 
 def test_a_crash_test_finds_what_a_lying_drive_loses(
@@ -472,7 +462,7 @@ def test_a_crash_test_finds_what_a_lying_drive_loses(
 ) -> None:
     program, log = tmp_path / "program.py", tmp_path / "log"
     program.write_text(_PROGRAM)
-    load, check = (f"{sys.executable} {program} {what} {{uri}} {log}" for what in ("load", "check"))
+    load, check = (f"{sys.executable} {program} {{uri}} {what} {log}" for what in ("load", "check"))
     honest = fc.crash_test(VECTOR, workload=load, check=check, cuts=2)
     assert honest.writes == 40
     assert not honest.failed
