@@ -410,8 +410,9 @@ def cycle(view: View) -> Cycle | None:
 def by_the_clock(view: View) -> bool:
     """Whether reads wait as long, and as often in the same time, when nothing is written."""
     found, reads = view.once(rare_cycle), view.once(waits)
-    pace = reads.pace_bytes_per_second if reads is not None else 0.0
-    return found is not None and comes_by_the_clock(view, found.level_s, found.unit_bytes / pace)
+    if found is None or reads is None:
+        return False
+    return comes_by_the_clock(view, found.level_s, found.unit_bytes / reads.pace_bytes_per_second)
 
 
 def several_in_a_period(view: View) -> bool:
