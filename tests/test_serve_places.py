@@ -31,3 +31,21 @@ def test_a_file_has_one_use(tmp_path: Path, names: dict[str, str], shared: str) 
     assert error.value.exit_code == 2
     # Nothing was made.
     assert sorted(one.name for one in tmp_path.iterdir()) == ["here", "link"]
+
+
+def test_a_state_has_one_server_at_a_time(tmp_path: Path) -> None:
+    state, lock = tmp_path / "worn.state", tmp_path / "worn.state.lock"
+    # A server that was killed left it.
+    lock.touch()
+    (tmp_path / "link").symlink_to(state)
+
+    def serve(socket: str, name: Path) -> fc.Served:
+        return fc.serve(VECTOR, nbd=f"unix:{tmp_path / socket}", state=name, out=tmp_path / "runs")
+
+    with serve("one", state):
+        for name in (state, tmp_path / "link"):
+            with pytest.raises(fc.UserError, match="is served already: end that server first"):
+                serve("other", name)
+    assert state.exists()
+    assert not lock.exists()
+    serve("one", state).stop()

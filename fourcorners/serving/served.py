@@ -7,6 +7,7 @@ import shlex
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -18,6 +19,7 @@ from fourcorners.input_files import check_name
 from fourcorners.serving.faults import command_json, read_faults
 from fourcorners.serving.mounts import LoopDevice, clean_up, left_on_ublk, opens, unmount_all
 from fourcorners.serving.session import Session, keep_session
+from fourcorners.serving.state import only_server_of
 from fourcorners.store.writer import ensure_writable
 from fourcorners.target.open import open_target
 from fourcorners.target.options import TargetOptions
@@ -60,13 +62,15 @@ class Served:
         vhost_user: Path | None,
         control: Path | None,
         state: Path | None,
+        held: ExitStack,
         out: Path,
         seed: int,
         speed: float,
         command: str | None,
         **serving: Any,
     ) -> None:
-        """Begins to serve; where it cannot, the session has ended when this returns."""
+        """Begins to serve; where it cannot, the session has ended when this returns. Takes over
+        what is ``held``, until the session was stopped."""
         self.nbd = server.uri
         self.file = file
         self.vhost_user = vhost_user
@@ -76,6 +80,7 @@ class Served:
         self._target = target
         self._server = server
         self._state = state
+        self._held = held.pop_all()
         self._keep = partial(
             keep_session,
             target,
@@ -187,7 +192,7 @@ class Served:
                 self._target.save(self._state, replace=True)
             self.session = self._keep(self._raw)
         finally:
-            self._target.close()
+            self._held.close()
         return self.session
 
     def __enter__(self) -> Self:
@@ -295,10 +300,13 @@ def serve(
     ensure_writable(out)
     state = None if state is None else Path(state)
     options: TargetOptions = {"settings": settings, "io_limit_s": io_limit_s}
-    if state is not None and state.exists():
-        options["state"] = state
-    opened = open_target(target, seed=seed, **options)
-    try:
+    with ExitStack() as held:
+        if state is not None:
+            held.enter_context(only_server_of(state))
+            if state.exists():
+                options["state"] = state
+        opened = open_target(target, seed=seed, **options)
+        held.callback(opened.close)
         if not isinstance(opened, VirtualTarget):
             raise UserError(f"{target} is no simulated drive, and only those are served")
         if state is not None:
@@ -328,6 +336,7 @@ def serve(
             vhost_user=machines,
             control=socket,
             state=state,
+            held=held,
             out=Path(out),
             seed=seed,
             speed=speed,
@@ -341,9 +350,6 @@ def serve(
             restart_after_ns=None if restart_after_s is None else round(restart_after_s * 1e9),
             trace=None if trace is None else Path(trace),
         )
-    except BaseException:
-        opened.close()
-        raise
     served.notes += notes
     if served.failed_to_begin:
         served.stop()
