@@ -1,7 +1,6 @@
 """Shared by the studies: worker processes, and documents that are checked for being writable before
 hours of work and written afterwards."""
 
-import multiprocessing
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from fourcorners.errors import UserError
+from fourcorners.machine.spawning import SPAWNED
 from fourcorners.writing import Output, OutputError, sealed
 
 
@@ -22,8 +22,8 @@ class UnwrittenError(OutputError):
 
 
 def workers(jobs: int) -> ProcessPoolExecutor:
-    """This many processes. They are spawned, not forked, so that they share nothing by accident."""
-    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+    """This many processes, which share nothing by accident."""
+    return ProcessPoolExecutor(jobs, mp_context=SPAWNED)
 
 
 def outputs(folder: str | Path | None, names: Sequence[str], replace: bool) -> list[Output]:

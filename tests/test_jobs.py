@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -48,8 +50,8 @@ def test_what_fails_is_named_and_the_others_go_on(
     words = [*SHORT, *DRIVES, "--out", str(tmp_path), "--jobs", "2"]
     start = side_by_side._start
 
-    def killed(context: Any, each: Any, opening: Any) -> Any:
-        child = start(context, each, opening)
+    def killed(each: Any, opening: Any) -> Any:
+        child = start(each, opening)
         if opening["locator"] == DRIVES[0]:
             child.process.kill()
         return child
@@ -59,6 +61,24 @@ def test_what_fails_is_named_and_the_others_go_on(
     assert code == 1
     assert len(document["runs"]) == 1
     assert f"{DRIVES[0]}: its process was ended by SIGKILL" in said
+
+
+def test_a_script_runs_once(tmp_path: Path) -> None:
+    """Without ``if __name__ == "__main__"``, which processes of Python's own would run again."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import fourcorners as fc\n"
+        "print('here')\n"
+        f"drives = {DRIVES!r}\n"
+        "short = {'depths': [1], 'time': '1 s'}\n"
+        "runs = fc.run_each('queue-depth', drives, parameters=short, jobs=2)\n"
+        "print([run.manifest.target.name for run in runs])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "here\n['OCZ Core 64GB', 'WD6400AAKS']\n", done.stderr
+    assert len(list((tmp_path / "runs").iterdir())) == 2
 
 
 def test_ctrl_c_ends_all_of_them_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

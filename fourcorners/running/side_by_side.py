@@ -1,6 +1,5 @@
 """Several simulated drives of one command, each in a process of its own."""
 
-import multiprocessing
 import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
+from fourcorners.machine.spawning import SPAWNED
 from fourcorners.running import interrupt
 from fourcorners.running.begin import begin_run
 from fourcorners.running.each import Each
@@ -80,15 +80,13 @@ def run_side_by_side(each: Each, openings: Sequence[Mapping[str, Any]], jobs: in
         # What is wrong with the last shall show before hours go into the first.
         with open_target(**opening) as target:
             each.plan(target)
-    # Spawned, not forked: nothing of this process is shared by accident.
-    context = multiprocessing.get_context("spawn")
     children: list[_Child] = []
     waiting = list(openings)
     with _forwarding(children) as asked:
         while True:
             busy = [child for child in children if not child.connection.closed]
             while waiting and len(busy) < jobs and not asked:
-                busy.append(_start(context, each, waiting.pop(0)))
+                busy.append(_start(each, waiting.pop(0)))
                 children.append(busy[-1])
             if not busy:
                 break
@@ -104,8 +102,8 @@ def run_side_by_side(each: Each, openings: Sequence[Mapping[str, Any]], jobs: in
     return runs
 
 
-def _start(context: Any, each: Each, opening: Mapping[str, Any]) -> _Child:
-    here, there = context.Pipe(duplex=False)
+def _start(each: Each, opening: Mapping[str, Any]) -> _Child:
+    here, there = SPAWNED.Pipe(duplex=False)
     job = _Job(
         dict(opening),
         dict(each.suite.document),
@@ -115,7 +113,7 @@ def _start(context: Any, each: Each, opening: Mapping[str, Any]) -> _Child:
         each.out,
         each.command,
     )
-    process = context.Process(target=_run_job, args=(there, job), daemon=True)
+    process = SPAWNED.Process(target=_run_job, args=(there, job), daemon=True)
     # A signal that comes while the child begins waits until it can handle it.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
     try:
