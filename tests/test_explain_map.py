@@ -1,5 +1,7 @@
 """A drive that has to write its map back from some point on: no buffer, and no superblock."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from analysis_fixture import FakeRun
@@ -75,3 +77,22 @@ def test_blocks_of_the_map_in_turn_are_no_superblock(
         assert answer.said.code == "several"
     else:
         assert answer.value == pytest.approx(16e6, rel=0.01)
+
+
+@pytest.mark.parametrize(("erase_s", "told"), [(3e-3, True), (0.6e-3, True), (0.3e-3, False)])
+def test_waits_shorter_than_any_erasure_are_for_none(
+    monkeypatch: pytest.MonkeyPatch, erase_s: float, told: bool
+) -> None:
+    """A memory that compresses has waits of 20 us at equal distances, and no erasures."""
+    waits = _map_pages(apart=False)
+    seconds = np.where(waits.seconds > 1e-3, erase_s, 0.1 * waits.seconds)
+    waits = replace(waits, seconds=seconds)
+    run = FakeRun()
+    run.add("probe-overwrite/beside", "read", iops=1e3, elapsed_s=45.0, stage="beside")
+    monkeypatch.setattr(superblock, "waits", lambda _: waits)
+    answer = superblock.superblock(view_of(run))
+    if told:
+        assert answer.value == pytest.approx(16e6, rel=0.01)
+    else:
+        assert answer.value is None
+        assert answer.said.code == "short"

@@ -273,9 +273,9 @@ def _told(view: View) -> _Told | Answer:
         # There is no length from which a stall would show: the share of requests that wait, or the
         # share of the time that stalls take, decides.
         goodness = {"time_explained": stalls.explained, "requests_waiting": stalls.waiting}
-        none = known(
-            0.0, say("collection_stalls.none"), detail={"goodness": goodness}, evidence=evidence
-        )
+        code = "none_of_an_arm" if view.is_disk else "none"
+        said = say(f"collection_stalls.{code}")
+        none = known(0.0, said, detail={"goodness": goodness}, evidence=evidence)
         return none.checked(Assumption.DIES_TOGETHER, None)
     lasts = {"length_s": stalls.length_s}
     if stalls.waiting > _WAITING_MAX or not _EXPLAINED[0] <= stalls.explained <= _EXPLAINED[1]:

@@ -90,6 +90,11 @@ sizes, five of them wrong."""
 _ERASE_MAX_S = 0.02
 """The longest wait for erasures, of two blocks at 10 ms; longer waits are for moved data."""
 
+_ERASE_MIN_S = 0.5e-3
+"""No flash erases a block in less: the quickest NAND on sale takes 0.5 ms (Micron's data sheet of
+the MT29F2G08AAD, typical), others 0.7 to 10 ms. If not even the longest read took that long, none
+waited for an erasure."""
+
 _MET_MIN = 0.5
 """Reads must have met at least this share of the erasures: a few waits fit a fraction of a period
 too."""
@@ -403,8 +408,18 @@ def cycle(view: View) -> Cycle | None:
     found = view.once(rare_cycle)
     if found is None or found.events < EVENTS_MIN:
         return None
-    other = several_in_a_period(view) or missed_in_a_pattern(view) or by_the_clock(view)
-    return None if other else found
+    if too_short(view) or several_in_a_period(view) or missed_in_a_pattern(view):
+        return None
+    return None if by_the_clock(view) else found
+
+
+def too_short(view: View) -> bool:
+    """Whether reads wait at equal distances, but not even the longest for as long as an erasure
+    takes: a memory has no erasures, and writes may come in turns by themselves."""
+    found, reads = view.once(rare_cycle), view.once(waits)
+    if found is None or reads is None:
+        return False
+    return float(reads.seconds.max()) < _ERASE_MIN_S
 
 
 def by_the_clock(view: View) -> bool:
@@ -465,6 +480,8 @@ def superblock(view: View) -> Answer:
     is reclaimed at a time."""
     beside, found = BESIDE(view), view.once(cycle)
     spacing = view.answer("collection_stall_spacing")
+    if view.once(too_short):
+        return unknown(say("short", least=_ERASE_MIN_S), evidence=ids(beside))
     if view.once(several_in_a_period):
         return unknown(say("several"), evidence=ids(beside))
     if view.once(missed_in_a_pattern):
