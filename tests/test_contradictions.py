@@ -81,6 +81,13 @@ def test_contradicting_findings_are_not_given(name: str) -> None:
     assert withdrawn(beside) == beside
 
 
+def test_without_dies_nothing_is_said_of_their_channels() -> None:
+    once = _findings(
+        {"dies": (8, "dies.once_read"), "read_cache_bytes": 0, "channels": 4, "planes_per_die": 2}
+    )
+    assert all(f.value is None for f in withdrawn(once))
+
+
 def test_each_rule_has_its_case() -> None:
     fired = [
         [rule for rule in RULES if rule.fires({f.name: f for f in _findings(against)})]

@@ -10,7 +10,8 @@ from explain_fixture import MIB, view_of
 from fourcorners.analysis.internals.answer import Answer
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.collection.periods_met import chance_of_gaps
-from fourcorners.analysis.internals.collection.superblock import Cycle, Waits
+from fourcorners.analysis.internals.collection.reads_beside import Waits
+from fourcorners.analysis.internals.collection.superblock import Cycle
 from fourcorners.analysis.internals.nand import erasures
 
 ERASE, PROGRAM, UNIT, FILL_RATE = 2.4e-3, 0.66e-3, 2 * MIB, 95e6

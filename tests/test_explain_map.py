@@ -10,7 +10,7 @@ from explain_fixture import MIB, view_of
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.collection import superblock
-from fourcorners.analysis.internals.collection.superblock import Waits
+from fourcorners.analysis.internals.collection.reads_beside import Waits
 
 LINK = 270e6
 

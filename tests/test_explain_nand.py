@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from explain_fixture import MIB, code, probed, small_ssd
 
-from fourcorners.analysis.internals.collection.superblock import Waits
+from fourcorners.analysis.internals.collection.reads_beside import Waits
 from fourcorners.analysis.internals.nand.erasures import fit_erase, several_at_a_time
 from fourcorners.analysis.internals.nand.page_kinds import page_kinds
 from fourcorners.finding import Finding

@@ -12,13 +12,9 @@ from explain_fixture import MIB, code, probed, small_ssd, view_of
 import fourcorners as fc
 from fourcorners.analysis.internals.answer import known
 from fourcorners.analysis.internals.collection import spare_area, stalls
+from fourcorners.analysis.internals.collection.reads_beside import Waits, reads_beside
 from fourcorners.analysis.internals.collection.spare_area import counted, find_cliff
-from fourcorners.analysis.internals.collection.superblock import (
-    Cycle,
-    Waits,
-    erase_cycle,
-    reads_beside,
-)
+from fourcorners.analysis.internals.collection.superblock import Cycle, erase_cycle
 from fourcorners.analysis.internals.collection.write_amplification import (
     SHARES,
     Collector,
@@ -282,6 +278,20 @@ def test_credits_for_so_many_writes_are_no_spare_area(reads: float, told: bool) 
     found = spare_area.by_cliff(view_of(run, **sizes))
     assert (found.value is not None) == told
     assert told or found.said.code == "over_provisioning.credits"
+
+
+@pytest.mark.parametrize(("times", "told"), [(1.3, True), (3.0, False)])
+def test_a_cache_that_only_random_writes_fill_is_no_spare_area(times: float, told: bool) -> None:
+    """A drive may write sequences past its cache, and random writes into it."""
+    run = FakeRun()
+    run.add("probe-overwrite/fill", "write", iops=2_000.0, elapsed_s=12.8, stage="fill")
+    for part, seconds in enumerate([0.128 / times] * 10 + [0.5] * 30):
+        about: dict[str, Any] = {"block_bytes": 4096, "stage": "overwrite", "elapsed_s": seconds}
+        run.add(f"probe-overwrite/{part}", "write", iops=256 / seconds, **about)
+    sizes = {"mapping_unit": 4096.0, "trim_granularity": 0.0, "write_buffer_bytes": 1e5}
+    found = spare_area.by_cliff(view_of(run, **sizes))
+    assert (found.value is not None) == told
+    assert told or found.said.code == "over_provisioning.cached"
 
 
 def test_a_slower_part_before_the_cliff_is_its_beginning() -> None:

@@ -24,6 +24,7 @@ from fourcorners.analysis.internals.caches.slowdown import (
     Bend,
     find_bends,
 )
+from fourcorners.analysis.internals.collection.parts import FILL, OVERWRITE, faster_at_random
 from fourcorners.analysis.internals.disk.zones import PLACES
 from fourcorners.analysis.internals.link import generation
 from fourcorners.analysis.internals.view import (
@@ -37,7 +38,6 @@ from fourcorners.analysis.internals.view import (
 from fourcorners.analysis.source import Measured, capacity_bytes
 from fourcorners.sentences import say
 
-FILL = pick("probe-overwrite", "write", stage="fill")
 RESTED = pick(write_buffer.TEST, "write", stage="rested")
 
 _FLAT_MAX = 1.04
@@ -331,6 +331,8 @@ def size(view: View) -> Answer:
     fall = max((fall for fall in falls if fall < SLOWER_MIN), default=1.0)
     if fall > _FLAT_MAX:
         return unknown(say("little", slower=1 - 1 / fall))
+    if times := view.once(faster_at_random):
+        return unknown(say("at_random", times=times), evidence=ids(OVERWRITE(view)[:1]))
     most = max(m.bytes for m in long)
     detail = {"goodness": {"fall": fall}}
     answer = known(0.0, say("none", written=most), bounds=(0.0, min(search.least)), detail=detail)

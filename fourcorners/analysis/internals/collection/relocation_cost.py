@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fourcorners.analysis.internals.collection.superblock import waits
+from fourcorners.analysis.internals.collection.reads_beside import waits
 from fourcorners.analysis.internals.view import View
 
 _READS_MIN = 50

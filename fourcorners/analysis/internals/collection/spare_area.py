@@ -19,7 +19,13 @@ from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import completion_curve
-from fourcorners.analysis.internals.collection.parts import FILL, OVERWRITE, Part, parts
+from fourcorners.analysis.internals.collection.parts import (
+    FILL,
+    OVERWRITE,
+    Part,
+    faster_at_random,
+    parts,
+)
 from fourcorners.analysis.internals.collection.relocation_cost import cost_of_moving
 from fourcorners.analysis.internals.collection.superblock import cycle
 from fourcorners.analysis.internals.collection.write_amplification import (
@@ -246,6 +252,8 @@ def _hidden(view: View) -> Answer | None:
         return unknown(say("over_provisioning.padded"))
     if view.once(cliff_of) is None:
         return None
+    if times := view.once(faster_at_random):
+        return unknown(say("over_provisioning.cached", times=times))
     last = [m.iops for m in OVERWRITE(view)[-_PARTS_AHEAD:]]
     alike = [m for m in RANDOM(view) if abs(m.iops / np.median(last) - 1) <= _PACED]
     if len(alike) > 1 and max(last) - min(last) <= _PACED * max(last):

@@ -19,22 +19,18 @@ import scipy
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.collection.in_time import comes_by_the_clock
-from fourcorners.analysis.internals.collection.parts import TEST
 from fourcorners.analysis.internals.collection.periods_met import (
     MULTIPLES_MAX,
     chance_of_gaps,
     gain_of_parts,
     numbers_met,
 )
+from fourcorners.analysis.internals.collection.reads_beside import BESIDE, Waits, waits
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
-from fourcorners.analysis.internals.view import View, ids, pick
+from fourcorners.analysis.internals.view import View, ids
 from fourcorners.analysis.intervals import two_sided_t
-from fourcorners.recording import IoLog
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
-
-BESIDE = pick(TEST, "read", stage="beside")
-"""The reads during sequential writes to a trimmed drive."""
 
 EVENTS_MIN = 8
 """So many erasures are needed for a distance: with fewer, chance may show every other one only."""
@@ -137,27 +133,6 @@ class Cycle:
     sureness: float
     """Minus the logarithm of the chance that waits without a period have as much coherence at this
     or a longer period."""
-
-
-@dataclass(frozen=True)
-class Waits:
-    """The reads during writes in the order of issue; all arrays have shape (reads,)."""
-
-    place: npt.NDArray[np.int64]
-    at_bytes: Floats
-    """The bytes that had been written when each read was issued."""
-    seconds: Floats
-    pace_bytes_per_second: float
-    """The mean rate of the writes."""
-
-    def chosen(self, which: npt.NDArray[np.bool_]) -> Waits:
-        """The reads that ``which`` selects."""
-        return replace(
-            self,
-            place=self.place[which],
-            at_bytes=self.at_bytes[which],
-            seconds=self.seconds[which],
-        )
 
 
 def erase_cycle(reads: Waits) -> Cycle | None:
@@ -369,31 +344,6 @@ def _about(waits: Waits, unit: float) -> tuple[Floats, Floats]:
         off.append((turns - phase - number) * unit)
         numbers.append(number)
     return np.concatenate(off), np.concatenate(numbers)
-
-
-def reads_beside(log: IoLog) -> Waits:
-    """The reads that were issued before the last write completed."""
-    writes = log.operation == "write"
-    # The writes are sequential, so that offsets count bytes: the log may be a random sample.
-    ends = log.offset_bytes[writes] + log.bytes[writes]
-    at, written = log.completed_ns[writes], np.maximum.accumulate(ends) - ends[:1]
-    beside = (log.operation == "read") & (log.submitted_ns < at[-1:].max(initial=0))
-    log = log.chosen(beside).chosen(np.argsort(log.submitted_ns[beside], kind="stable"))
-    if not len(at):
-        return Waits(log.offset_bytes[:0], np.empty(0), np.empty(0), 0.0)
-    return Waits(
-        log.offset_bytes,
-        np.interp(log.submitted_ns, at, written),
-        np.asarray((log.completed_ns - log.submitted_ns) * 1e-9, dtype=np.float64),
-        float(written[-1]) / max(float(at[-1]) * 1e-9, 1e-9),
-    )
-
-
-def waits(view: View) -> Waits | None:
-    """The reads during sequential writes; ``None`` where there were none."""
-    points = BESIDE(view)
-    log = points[0].of.log if points else None
-    return None if log is None else reads_beside(log)
 
 
 def rare_cycle(view: View) -> Cycle | None:

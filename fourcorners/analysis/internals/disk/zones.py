@@ -265,6 +265,8 @@ def count(view: View) -> Answer:
     ends = {"first": zones.rates[0], "last": zones.rates[-1]}
     said = say("one", **ends) if number == 1 else say("steps", steps=number - 1, **ends)
     answer = known(number, said, detail=zones.detail | {"goodness": zones.goodness})
+    if unread := _zones_unread(view, zones):
+        return unread
     # Rates that fall from zone to zone show the order of the addresses.
     falls = None if number == 1 else True
     return answer.checked(Assumption.OUTER_EDGE_FIRST, falls, ids(PLACES(view)) if falls else ())
@@ -287,6 +289,8 @@ def inner_rate(view: View) -> Answer | None:
 def _edge(view: View, zones: _Zones, which: int) -> Answer | None:
     if len(zones.ranges) == 1:
         return None
+    if which == -1 and (unread := _zones_unread(view, zones)):
+        return unread
     lost = view.once(_lost)
     if lost is None:
         return unknown(say("outer_rate.turns"), detail=zones.detail)
@@ -308,10 +312,27 @@ def _step_behind(view: View, zones: _Zones) -> float:
     """The relative step to another zone behind the last place that was read: the largest of those
     that were found, or 0 where what was not read is too short to be likely to hold one. The last
     zone ends anywhere, since the disk may keep its innermost tracks for itself."""
+    capacity, unread = capacity_bytes(view.run), _unread_bytes(view)
+    if capacity is None or unread * len(zones.ranges) <= _UNREAD_MAX * capacity:
+        return 0.0
+    return float(np.max(1 - np.array(zones.rates[1:]) / np.array(zones.rates[:-1])))
+
+
+def _unread_bytes(view: View) -> float:
+    """The bytes behind what was read of the last place; 0 where the capacity is not known."""
     capacity, places = capacity_bytes(view.run), view.once(_places)
     if capacity is None:
         return 0.0
-    unread = capacity - places.offset[-1] - places.reads[-1] * places.block_bytes[-1]
-    if unread * len(zones.ranges) <= _UNREAD_MAX * capacity:
-        return 0.0
-    return float(np.max(1 - np.array(zones.rates[1:]) / np.array(zones.rates[:-1])))
+    return float(capacity - places.offset[-1] - places.reads[-1] * places.block_bytes[-1])
+
+
+def _zones_unread(view: View, zones: _Zones) -> Answer | None:
+    """The answer where whole zones may lie behind the last place that was read: what is left of a
+    small disk may be longer than the shortest zone. ``None`` elsewhere."""
+    starts = [view.once(_places).offset[start] for start, _ in zones.ranges]
+    shortest = min((later - one for one, later in itertools.pairwise(starts)), default=math.inf)
+    unread = _unread_bytes(view)
+    if unread < shortest:
+        return None
+    said = say("zones.unread", zones=len(zones.ranges), unread=unread)
+    return unknown(said, detail=zones.detail)

@@ -167,11 +167,14 @@ def _both(found: Findings) -> Said | None:
     return say("contradiction.dies_beside_platters", turns=turns, dies=dies) if both else None
 
 
+_OF_DIES = ("dies", "planes_per_die", "channels")
+"""The number of dies, and what follows from how pairs of them wait."""
+
 RULES: tuple[ContradictionRule, ...] = (
-    ContradictionRule(("read_cache_bytes", "stripe_bytes", "page_bytes", "dies"), _kept),
+    ContradictionRule(("read_cache_bytes", "stripe_bytes", "page_bytes", *_OF_DIES), _kept),
     ContradictionRule(("link_ceiling", "link"), _above_the_link),
-    ContradictionRule(("parallel_units", "dies"), _units),
-    ContradictionRule(("channels", "dies"), _channels),
+    ContradictionRule(("parallel_units", *_OF_DIES), _units),
+    ContradictionRule(_OF_DIES, _channels),
     ContradictionRule(("volatile_write_cache", "power_loss_protection"), _durable),
     ContradictionRule(("write_buffer_bytes", "write_drain_rate"), _through),
     ContradictionRule(("superblock_bytes",), _parts),

@@ -73,6 +73,11 @@ def _ahead(f: Finding, all: _Measured) -> Said:
     return _told(name, streams=streams, far=far)
 
 
+def _pause(f: Finding, all: _Measured) -> Said:
+    trim = all.get("trim_effect")
+    return _told("pause_too" if trim is not None and trim.value else "pause")
+
+
 _SENTENCES: tuple[tuple[str, _Say], ...] = (
     ("rotation_rpm", _plainly("turns")),
     ("zones", _zones),
@@ -91,7 +96,7 @@ _SENTENCES: tuple[tuple[str, _Say], ...] = (
     ("link", _plainly("link")),
     ("volatile_write_cache", _plainly("volatile")),
     ("trim_effect", _plainly("trim")),
-    ("idle_recovery", _plainly("pause")),
+    ("idle_recovery", _pause),
 )
 """The sentence that each finding adds, in the order of the explanation."""
 

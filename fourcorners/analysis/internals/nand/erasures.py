@@ -17,7 +17,8 @@ from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches.burst_curve import completion_curve
 from fourcorners.analysis.internals.collection.parts import FILL, LAID
-from fourcorners.analysis.internals.collection.superblock import BESIDE, Waits, cycle, waits
+from fourcorners.analysis.internals.collection.reads_beside import BESIDE, Waits, waits
+from fourcorners.analysis.internals.collection.superblock import cycle
 from fourcorners.analysis.internals.nand.programs import Programs, programs, turn_bytes, turn_s
 from fourcorners.analysis.internals.nand.read_cost import read_cost
 from fourcorners.analysis.internals.thresholds import UNSURE

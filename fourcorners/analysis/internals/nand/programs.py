@@ -21,7 +21,7 @@ import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
-from fourcorners.analysis.internals.collection.superblock import BESIDE, waits
+from fourcorners.analysis.internals.collection.reads_beside import BESIDE, waits
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.flash.levels import PLANES_MAX
 from fourcorners.analysis.internals.nand.page_kinds import Kinds, page_kinds
