@@ -89,6 +89,15 @@ def _is_flatter(by_depth: Mapping[int, float], depth: int) -> bool:
     return math.log(deepest / here) < math.log(here / by_depth[before]) / 2
 
 
+def shows_its_end(by_depth: Mapping[int, float], depth: int) -> bool:
+    """Whether each doubling of the queue gained more, in the mean, than a disk's rate may change
+    without a gain: else a doubling that gains nothing may be chance, and the order go on. Of two
+    outstanding reads one is under way, so that there is no choice before the second doubling."""
+    first = 2 if 2 in by_depth and depth > 2 else 1
+    gain = math.log(by_depth[depth] / by_depth[first])
+    return gain > math.log(_NO_MORE_DISK) * math.log2(depth / first)
+
+
 def asked(view: View) -> list[Measured]:
     """The reads that conflict on dies or, without them, random reads at increasing depths."""
     return conflicting_reads.windows(view) or RANDOM(view)
@@ -142,7 +151,7 @@ def queue_depth(view: View) -> Answer:
         # What serves several at a time ends the gain, where the queue would go on.
         return unknown(say("no_gain"), detail=shown, evidence=evidence)
     if disk and depth is not None and gain >= _NO_MORE_DISK**2 and _is_flatter(by_depth, depth):
-        if knee(by_depth, _NO_MORE) != depth:
+        if knee(by_depth, _NO_MORE) != depth or not shows_its_end(by_depth, depth):
             # Too much for the scatter of most disks, and little for twice as many commands.
             said = say("gains_little_more", depth=depth)
             return unknown(said, detail=shown | {AT_LEAST: depth}, evidence=evidence)
