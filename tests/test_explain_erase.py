@@ -65,8 +65,6 @@ def _erase(monkeypatch: pytest.MonkeyPatch, waited_s: float, lost_s: float) -> A
         # It serves the read first; dies erase together, or one after the other.
         (ERASE, ERASE),
         (ERASE, 3 * ERASE),
-        # The link hides erasures from writes.
-        (ERASE, 0.0),
     ],
 )
 def test_what_writes_lose_shows_a_program_in_the_waits(
@@ -77,6 +75,18 @@ def test_what_writes_lose_shows_a_program_in_the_waits(
     assert found.interval is not None
     assert found.interval[0] <= ERASE <= found.interval[1]
     assert found.interval[1] >= waited_s
+
+
+@pytest.mark.parametrize(
+    ("lost_s", "told"), [(0.0, False), (0.5 * ERASE, False), (ERASE, True), (3 * ERASE, True)]
+)
+def test_a_wait_that_may_be_for_a_long_program_too_is_no_erasure_unless_writes_lose_as_much(
+    monkeypatch: pytest.MonkeyPatch, lost_s: float, told: bool
+) -> None:
+    """The link may hide erasures from writes, or the die erase after the programs it was given."""
+    found = _erase(monkeypatch, ERASE, lost_s)
+    assert (found.value is not None) == told
+    assert told or found.said.code == "unsure"
 
 
 def test_erasures_that_are_missed_by_chance_are_told_from_distances_in_a_pattern() -> None:

@@ -201,6 +201,10 @@ def erase(view: View) -> Answer | None:
         value -= longest_other
         said = say("less_a_program", waited=fitted.seconds, waits=fitted.count, lost=lost)
         evidence += [m.recording for m in (*FILL(view)[:1], *LAID(view))]
+    elif lost is None or less_than_waits(value, longest_other, lost):
+        # All reads may have waited for a program as well, and nothing tells.
+        low = min(low, (1 - _TOLERANCE) * fitted.interval_s[0] - longest_other)
+        behind_programs |= value - low > UNSURE * low
     if behind_programs or high - low > 2 * UNSURE * value:
         return unknown(say("unsure", low=low, high=high), detail=detail, evidence=evidence)
     return known(value, said, interval=(low, high), detail=detail, evidence=evidence)
@@ -224,6 +228,14 @@ def less_a_program(waited_s: float, program_s: float, lost_s: float) -> bool:
     """Whether writes lose as much time by an erasure as reads wait, less a program: drives may give
     a die the next program while it erases, and serve reads that come then after that."""
     return abs(lost_s - (waited_s - program_s)) < program_s / 2
+
+
+def less_than_waits(waited_s: float, program_s: float, lost_s: float) -> bool:
+    """Whether writes lose less time by an erasure than reads wait. A die that erases when it has
+    carried out what it was given before loses the time of the erasure, and reads wait for both;
+    something else may hide that from writes. They lose as much as reads wait or more where dies
+    stop for erasures."""
+    return lost_s < waited_s - program_s / 2
 
 
 def in_step(waited: Floats, less: int, least_s: float, erase_s: float) -> bool:
