@@ -1,5 +1,6 @@
 """Spare area, erase unit and stalls as the probe finds them follow the drive's own."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ from explain_fixture import MIB, code, probed, small_ssd, view_of
 
 import fourcorners as fc
 from fourcorners.analysis.internals.answer import known
-from fourcorners.analysis.internals.collection import spare_area, stalls
+from fourcorners.analysis.internals.caches.buffer_line import BUFFER_MAX
+from fourcorners.analysis.internals.caches.burst_curve import Curve
+from fourcorners.analysis.internals.collection import before_cliff, spare_area, stalls
 from fourcorners.analysis.internals.collection.reads_beside import Waits, reads_beside
 from fourcorners.analysis.internals.collection.spare_area import counted, find_cliff
 from fourcorners.analysis.internals.collection.superblock import Cycle, erase_cycle
@@ -37,6 +40,10 @@ from fourcorners_validation.arena.explain.truths import true_of
 PROBE = "probe-overwrite"
 ERASED_BYTES = 4 * MIB
 """One block of every plane of every die of the small drive."""
+
+
+COLLECTING = [0.16] * 10 + [1.0 - 0.001 * part for part in range(30)]
+"""Seconds of parts: collection moves a little less in each."""
 
 
 def _spare(blocks: int) -> float:
@@ -248,7 +255,7 @@ def test_writes_of_less_than_a_unit_do_not_count_the_spare_area(unit: int, least
     """A drive that maps or unmaps no less than 64 KiB puts each random write into a unit."""
     run = FakeRun()
     run.add("probe-overwrite/fill", "write", iops=20_000.0, elapsed_s=12.8, stage="fill")
-    for part, seconds in enumerate([0.16] * 10 + [1.0] * 30):
+    for part, seconds in enumerate(COLLECTING):
         run.add(
             f"probe-overwrite/{part}",
             "write",
@@ -263,12 +270,12 @@ def test_writes_of_less_than_a_unit_do_not_count_the_spare_area(unit: int, least
     assert found.value or found.said.code == "over_provisioning.part_of_unit"
 
 
-@pytest.mark.parametrize(("reads", "told"), [(12_000.0, True), (257.0, False)])
+@pytest.mark.parametrize(("reads", "told"), [(12_000.0, True), (263.0, False)])
 def test_credits_for_so_many_writes_are_no_spare_area(reads: float, told: bool) -> None:
     """Reads of a volume are held to the same rate of I/Os."""
     run = FakeRun()
     run.add("probe-overwrite/fill", "write", iops=20_000.0, elapsed_s=12.8, stage="fill")
-    for part, seconds in enumerate([0.16] * 10 + [1.0] * 30):
+    for part, seconds in enumerate(COLLECTING):
         about: dict[str, Any] = {"block_bytes": 4096, "stage": "overwrite", "elapsed_s": seconds}
         run.add(f"probe-overwrite/{part}", "write", iops=256 / seconds, **about)
     for depth in (1, 8, 64):
@@ -285,13 +292,93 @@ def test_a_cache_that_only_random_writes_fill_is_no_spare_area(times: float, tol
     """A drive may write sequences past its cache, and random writes into it."""
     run = FakeRun()
     run.add("probe-overwrite/fill", "write", iops=2_000.0, elapsed_s=12.8, stage="fill")
-    for part, seconds in enumerate([0.128 / times] * 10 + [0.5] * 30):
+    for part, seconds in enumerate([0.128 / times] * 10 + COLLECTING[10:]):
         about: dict[str, Any] = {"block_bytes": 4096, "stage": "overwrite", "elapsed_s": seconds}
         run.add(f"probe-overwrite/{part}", "write", iops=256 / seconds, **about)
     sizes = {"mapping_unit": 4096.0, "trim_granularity": 0.0, "write_buffer_bytes": 1e5}
     found = spare_area.by_cliff(view_of(run, **sizes))
     assert (found.value is not None) == told
     assert told or found.said.code == "over_provisioning.cached"
+
+
+def _overwritten(late: Sequence[float]) -> FakeRun:
+    """A drive of 1 GiB that is overwritten in parts of 4 MiB: 40 of them at 100 MB/s, and others
+    that take as many seconds as ``late`` says."""
+    run = FakeRun()
+    about: dict[str, Any] = {"block_bytes": 2**17, "stage": "fill"}
+    run.add("probe-overwrite/fill", "write", iops=1e8 / 2**17, elapsed_s=10.7374, **about)
+    for part, seconds in enumerate([4 * MIB / 1e8] * 40 + list(late)):
+        about = {"block_bytes": 2**14, "stage": "overwrite", "elapsed_s": seconds}
+        run.add(f"probe-overwrite/{part}", "write", iops=256 / seconds, **about)
+    return run
+
+
+_FALLING = [0.4 - 0.002 * part for part in range(30)]
+
+
+@pytest.mark.parametrize(("late", "told"), [(_FALLING, True), ([0.4] * 30, False)])
+def test_a_rate_that_does_not_change_past_the_cliff_is_none_of_collection(
+    late: list[float], told: bool
+) -> None:
+    """A drive that is too hot is held to a rate."""
+    sizes = {"mapping_unit": 4096.0, "trim_granularity": 0.0, "write_buffer_bytes": 1e6}
+    found = spare_area.by_cliff(view_of(_overwritten(late), **sizes))
+    assert (found.value is not None) == told
+    assert told or found.said.code == "over_provisioning.one_rate"
+
+
+@pytest.mark.parametrize("held", [0, 2, 16])
+def test_the_interval_has_the_spare_area_whatever_a_buffer_of_unknown_size_holds(held: int) -> None:
+    """The bytes before the cliff are the spare area and what the buffer holds."""
+    spare = (160 - held) / 1024
+    sizes = {"mapping_unit": 4096.0, "trim_granularity": 0.0}
+    by_link = spare_area.by_cliff(view_of(_overwritten(_FALLING), **sizes))
+    assert by_link.value is None  # 128 MiB is nearly all of it.
+    assert by_link.said.code == "op_by_cliff.in_buffer"
+    between = known(1.0, say("any.value"), detail={"between_bytes": (0.0, 16.0 * MIB)})
+    answer = replace(between, value=None)
+    found = spare_area.by_cliff(view_of(_overwritten(_FALLING), **sizes, write_buffer_bytes=answer))
+    assert found.interval is not None
+    assert found.interval[0] <= spare <= found.interval[1]
+    assert found.interval[1] - found.interval[0] < 0.03
+
+
+def test_a_burst_shows_the_most_that_a_buffer_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = FakeRun()
+    run.add("probe-burst/long", "write", iops=1e3, elapsed_s=16.4, block_bytes=2**16, stage="long")
+    count = np.arange(1, 16385, dtype=np.float64) * 2**16
+    room, link, drain = 32 * MIB, 500e6, 100e6
+    curve = Curve(np.maximum(count / link, (count - room) / drain), count)
+    monkeypatch.setattr(before_cliff, "completion_curve", lambda *_: curve)
+    least, likely, most = before_cliff.held_bytes(view_of(run))
+    assert least == 0
+    # It may have drained from the start, or from when it was full.
+    assert likely == pytest.approx(room, rel=0.06)
+    assert most >= room / (1 - drain / link)
+    curve = Curve(count / link, count)
+    assert before_cliff.held_bytes(view_of(run)) == (0.0, 0.0, BUFFER_MAX)
+
+
+def test_the_plane_that_is_full_first_has_less_room_than_the_mean() -> None:
+    planes, pages = 32, 1000
+    chance = np.random.default_rng(3)
+    first = [chance.poisson(pages, planes).max() / pages - 1 for _ in range(200)]
+    about = {"dies": 8.0, "planes_per_die": 4.0, "page_bytes": 4096.0}
+    written = float(planes * pages * 4096)
+    by_address = view_of(FakeRun(), **about, placement_by_address=1.0)
+    assert before_cliff.earliest_plane(by_address, written) == pytest.approx(
+        np.median(first), rel=0.15
+    )
+    assert before_cliff.earliest_plane(view_of(FakeRun(), **about), written) == 0
+
+
+def test_an_amplification_beside_the_cliff_reaches_to_it() -> None:
+    said = say("any.value")
+    by_pace = known(0.12, said, interval=(0.106, 0.135))
+    near = counted(by_pace, known(0.1, said, interval=(0.098, 0.102)), [])
+    assert near.interval == (0.098, 0.135)
+    far = counted(by_pace, known(0.155, said, interval=(0.13, 0.18)), [])
+    assert far.value is None
 
 
 def test_a_slower_part_before_the_cliff_is_its_beginning() -> None:

@@ -117,6 +117,10 @@ _SPARE_NEEDS = (
     "write_buffer_bytes",
     "mapping_unit",
     "trim_granularity",
+    "placement_by_address",
+    "dies",
+    "planes_per_die",
+    "page_bytes",
 )
 
 

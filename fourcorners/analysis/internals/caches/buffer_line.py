@@ -37,6 +37,9 @@ FIRST_BYTES = (128 * 1024, 640 * 1024)
 """These bytes of a burst show the rate at which a buffer is filled: they come after the first
 request, which takes longer, and before the smallest buffers are full."""
 
+BUFFER_MAX = 128 * 1024 * 1024
+"""A solid-state drive's write buffer is no larger."""
+
 _BLOCKS_MIN = 6
 """The least buffer, in writes, that is distinguished from the writes themselves."""
 

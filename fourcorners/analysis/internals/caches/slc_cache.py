@@ -15,7 +15,12 @@ import numpy as np
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import write_buffer
-from fourcorners.analysis.internals.caches.buffer_line import FASTER_MIN, FIRST_BYTES, Buffer
+from fourcorners.analysis.internals.caches.buffer_line import (
+    BUFFER_MAX,
+    FASTER_MIN,
+    FIRST_BYTES,
+    Buffer,
+)
 from fourcorners.analysis.internals.caches.burst_curve import BUCKET, Curve, completion_curve
 from fourcorners.analysis.internals.caches.program_rounds import find_rounds
 from fourcorners.analysis.internals.caches.slowdown import (
@@ -66,9 +71,6 @@ _ROUND_MARGIN = 0.3
 _PAST_BEND, _UNSEEN_PERIOD = 1.02, 0.006
 """The time from which rounds past a bend are searched, and the longest period that may be hidden
 because the curve is coarse there; both in times of the bend's time."""
-
-_BUFFER_MAX = 128 * 1024 * 1024
-"""A solid-state drive's write buffer is no larger."""
 
 _BUFFER_FULL_SHARE = 0.5
 """A write buffer must be full within this share of the short burst to be found there."""
@@ -156,7 +158,7 @@ def may_be_buffer(bend: Bend, short: Curve | None, buffer: Buffer | None) -> boo
     held = bend.count_bytes * (1 - bend.slow_rate / bend.fast_rate)
     if buffer is not None:
         return held <= 2 * buffer.size_bytes and bend.fast_rate >= _LINK_SHARE * buffer.link_rate
-    if held > _BUFFER_MAX:
+    if held > BUFFER_MAX:
         return False
     if short is None:
         return True
@@ -346,9 +348,9 @@ def _hidden_buffer(view: View, found: _Found) -> float:
         return 0.0
     curve, bend = completion_curve(view.run, found.burst), found.bend
     if bend.fast_rate >= _LINK_SHARE * curve.rate(*FIRST_BYTES):
-        return _BUFFER_MAX
+        return BUFFER_MAX
     bend_s = float(curve.seconds_at(np.array([bend.count_bytes]))[0])
-    return min(max(bend.count_bytes - bend.fast_rate * bend_s, 0.0), _BUFFER_MAX)
+    return min(max(bend.count_bytes - bend.fast_rate * bend_s, 0.0), BUFFER_MAX)
 
 
 def _other_cause(view: View, found: _Found) -> Answer | None:

@@ -19,6 +19,7 @@ from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import completion_curve
+from fourcorners.analysis.internals.collection.before_cliff import earliest_plane, held_bytes
 from fourcorners.analysis.internals.collection.parts import (
     FILL,
     OVERWRITE,
@@ -86,7 +87,7 @@ _ONSET_UNCERTAIN = 0.003
 
 _BUFFER_UNCERTAIN, _UNKNOWN_BUFFER_BYTES = 0.1, 12 * 2**20
 """The uncertainty of the cliff as a share of the write buffer, which need not have been full
-before; where the size of the buffer is not known, a number of bytes."""
+before; where writes wait for the flash, the bytes that are under way."""
 
 _FIRST_BYTES = ((128 * 1024, 512 * 1024), (128 * 1024, 1024 * 1024), (256 * 1024, 512 * 1024))
 """The parts of the fill whose rate may be that of a write buffer. There are several of them because
@@ -239,6 +240,17 @@ def _varies(times: Floats) -> bool:
     return bool(high - low > _VARIES_MIN * middle)
 
 
+def one_rate(parts: Sequence[Part], cliff: Cliff | None) -> bool:
+    """Whether all parts past a cliff have one rate. While collection works through the blocks of
+    the fill it moves less and less: in so many parts its cost falls by more than that for any spare
+    area. Something else holds the drive to a rate, as heat does."""
+    if cliff is None:
+        return False
+    rates = [count / elapsed for count, elapsed in parts[cliff.part + _SHARP_PARTS :]]
+    rates = rates[: 2 * _PARTS_AHEAD]
+    return len(rates) == 2 * _PARTS_AHEAD and max(rates) - min(rates) <= _PACED * max(rates)
+
+
 def cliff_of(view: View) -> Cliff | None:
     """The place where the drive of a run begins to collect."""
     return find_cliff(parts(OVERWRITE(view)))
@@ -259,6 +271,8 @@ def _hidden(view: View) -> Answer | None:
     if len(alike) > 1 and max(last) - min(last) <= _PACED * max(last):
         said = say("over_provisioning.credits", iops=float(np.median(last)))
         return unknown(said, evidence=ids([*OVERWRITE(view), *alike]))
+    if one_rate(parts(OVERWRITE(view)), view.once(cliff_of)):
+        return unknown(say("over_provisioning.one_rate"), evidence=ids(OVERWRITE(view)))
     block = OVERWRITE(view)[0].block_bytes
     unit = max(view.value(name) or 0.0 for name in ("mapping_unit", "trim_granularity"))
     # A buffer gathers writes of one unit, and writes at random are of many.
@@ -303,20 +317,21 @@ def by_cliff(view: View) -> Answer:
         return view.once(_no_cliff)
     user = _user_bytes(view)
     unit = view.value("superblock_bytes")
-    buffer = view.answer("write_buffer_bytes")
-    between = (0.0, 0.0) if buffer is None else buffer.detail.get("between_bytes", (0.0, 0.0))
-    buffer_bytes = view.value("write_buffer_bytes") or sum(between) / 2
-    written = max(cliff.written_bytes - buffer_bytes, 0.0)
+    least, held, most = held_bytes(view)
+    written = max(cliff.written_bytes - held, 0.0)
     share = written / user
     begun = _UNKNOWN_UNIT * written if unit is None else _UNITS_UNCERTAIN * unit
-    buffered = _BUFFER_UNCERTAIN * buffer_bytes or _UNKNOWN_BUFFER_BYTES
-    buffered += (between[1] - between[0]) / 2
+    through = write_buffer.writes_through(view)
+    buffered = _UNKNOWN_BUFFER_BYTES if through else _BUFFER_UNCERTAIN * held
     margin = math.hypot(cliff.margin_bytes, begun, buffered, _ONSET_UNCERTAIN * written) / user
-    # More of the bytes may have been in the buffer; a soft onset hides where collection begins.
-    more = 0.0 if buffer is None or buffer.interval is None else buffer.interval[1] - buffer_bytes
-    low = share - math.hypot(margin, more / user) - cliff.onset_bytes / user
-    high = share + margin + cliff.onset_bytes / user
+    # More of the bytes may have been in the buffer, or fewer; a soft onset hides where collection
+    # begins. These are bounds, which no chance makes smaller.
+    low = share - margin - (most - held + cliff.onset_bytes) / user
+    high = share + margin + (held - least + cliff.onset_bytes) / user
+    high += earliest_plane(view, written) * share
     if high - low > 2 * UNSURE * share:
+        if most - least > margin * user:
+            return unknown(say("op_by_cliff.in_buffer", most=most, written=cliff.written_bytes))
         return unknown(say("op_by_cliff.few_units"))
     detail = {
         "written_bytes": written,
@@ -374,8 +389,10 @@ def by_amplification(view: View) -> Answer:
     longer = np.diff(np.interp(edges, since, elapsed_s * fresh / user)) / np.diff(edges) - 1
     in_bursts = stall_s != 0
     scatter = (_BURST_SCATTER if in_bursts else _UNIT_SCATTER) * unit / (edges[1] - edges[0])
-    # The wider spread is for some writes that wait long although the drive does not stall.
-    spread = _COST_SPREAD_APART if stall_s is None else _COST_SPREAD
+    # The wider spread is for some writes that wait long although the drive does not stall, and for
+    # planes that are full at different times, since addresses tell the plane.
+    apart = stall_s is None or view.has("placement_by_address")
+    spread = _COST_SPREAD_APART if apart else _COST_SPREAD
     drift = _DRIFT
     if slc_cache_bytes is None:
         cost, spread = cost * _COST_CACHED, math.hypot(spread, _CACHED_SPREAD)
@@ -424,6 +441,13 @@ def counted(answer: Answer, by_bytes: Answer | None, evidence: Sequence[str]) ->
     if by_bytes.value is None or by_bytes.interval is None:
         return answer
     agrees = not disagree(value, interval, by_bytes.value, by_bytes.interval)
+    if agrees and not interval[0] <= by_bytes.value <= interval[1]:
+        # Chance has it so in one of ten. Else the drive has another cost, and either may hold.
+        low = min(interval[0], by_bytes.interval[0])
+        high = max(interval[1], by_bytes.interval[1])
+        if high - low > 2 * UNSURE * value:
+            return unknown(say("op_by_amplification.cost_or_amount"), detail=answer.detail)
+        answer = replace(answer, interval=(low, high))
     return answer.checked(Assumption.GREEDY_COURSE, agrees, evidence)
 
 
