@@ -4,13 +4,16 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from analysis_fixture import FakeRun
 from explain_fixture import KIB, MIB, probed, small_ssd, view_of
 
 import fourcorners as fc
 from fourcorners.analysis.internals.caches import durability
+from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.flash import data_reduction
+from fourcorners.analysis.source import Measured
 from fourcorners.store import Run
 from fourcorners_validation.arena.drive_text import Bytes, GigabitsPerSecond, Seconds
 
@@ -57,6 +60,38 @@ def test_repeated_data_is_told_from_compressible_data(tmp_path: Path) -> None:
     sections = small_ssd(deduplication={"reference_size": Bytes(KIB)})
     found = _with_the_link(sections, tmp_path)
     assert (found["compression"], found["deduplication"]) == (0, 1)
+
+
+@pytest.mark.parametrize(("whole", "told"), [(1.5, 1.0), (1.0, None)])
+def test_a_burst_that_is_faster_at_its_end_only_shows_no_compression(
+    monkeypatch: pytest.MonkeyPatch, whole: float, told: float | None
+) -> None:
+    """A cache may be emptied at another time of each burst."""
+    run = FakeRun()
+    for number, data in enumerate(
+        ("incompressible", "compressible:2", "compressible:50", "repeated")
+    ):
+        rate = 100e6 * (1.0 if data == "incompressible" else whole)
+        run.add(
+            f"probe-content/{data}/{number}",
+            "write",
+            iops=rate / MIB,
+            elapsed_s=64 * MIB / rate,
+            block_bytes=MIB,
+            counted=True,
+            data=data,
+        )
+
+    def later(_: object, m: Measured) -> Curve:
+        count = np.arange(1, 65, dtype=np.float64) * MIB
+        rate = 100e6 * (1.0 if m.point["data"] == "incompressible" else 1.5)
+        return Curve(m.elapsed_s - (count[-1] - count) / rate, count)
+
+    monkeypatch.setattr(data_reduction, "completion_curve", later)
+    for finding in (data_reduction.compression, data_reduction.deduplication):
+        answer = finding(view_of(run, link_ceiling=600e6))
+        assert answer.value == told
+        assert told or answer.said.code == "compression.late"
 
 
 def test_a_slow_link_hides_both(tmp_path: Path) -> None:

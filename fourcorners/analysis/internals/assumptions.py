@@ -21,6 +21,7 @@ class Assumption(StrEnum):
     READS_ON = "reads_on"
 
     PLANES_WAIT = "planes_wait"
+    NOT_HASHED = "not_hashed"
     ONE_PLANE = "one_plane"
     PAGE_IN_STRIPE = "page_in_stripe"
     UNITS_ALIKE = "units_alike"

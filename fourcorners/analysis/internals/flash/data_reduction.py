@@ -54,6 +54,8 @@ class _Gains:
     """How many times as fast as incompressible data each kind of data is written."""
 
     gain: Mapping[str, float]
+    whole: Mapping[str, float]
+    """The same by the whole of its slowest burst and of the quickest one of incompressible data."""
     is_hidden: bool
     """Whether the link, or something else before the flash, may be the limit."""
     is_by_link: bool
@@ -66,7 +68,12 @@ class _Gains:
         first, fastest = self.gain[data[0]], max(self.gain[one] for one in data)
         if self.is_hidden or (first < _FASTER_MIN and fastest > _ALIKE_MAX):
             return None
-        return first >= _FASTER_MIN
+        return None if self.only_late(data[0]) else first >= _FASTER_MIN
+
+    def only_late(self, data: str) -> bool:
+        """Whether the later part of its bursts is faster, but not the whole: a cache that takes
+        more at one time than at another is no gain of the data."""
+        return self.gain[data] >= _FASTER_MIN and self.whole[data] <= _ALIKE_MAX
 
 
 def _gains(view: View) -> _Gains | Answer:
@@ -92,7 +99,11 @@ def _gains(view: View) -> _Gains | Answer:
     limited = carried is None or pace > _FROM_LINK * carried
     by_link = carried is None or float(rates[_STRONG].max()) > _FROM_LINK * carried
     gains = {data: float(values.mean() / pace) for data, values in rates.items()}
-    return _Gains(gains, limited and fastest < _ALIKE_MAX * pace, by_link, detail)
+    elapsed = {
+        data: [m.bytes_per_second for m in rows if m.point.get("data") == data] for data in rates
+    }
+    whole = {data: min(some) / max(elapsed[INCOMPRESSIBLE]) for data, some in elapsed.items()}
+    return _Gains(gains, whole, limited and fastest < _ALIKE_MAX * pace, by_link, detail)
 
 
 def _rate(run: RunData, m: Measured) -> float:
@@ -118,7 +129,8 @@ def _answer(view: View, kind: str, *data: str) -> Answer:
         return gains
     yes = gains.less_room(*data)
     gain = gains.gain[data[0]]
-    shared = "compression.hidden" if yes is None else "compression.no_faster"
+    late = "compression.late" if gains.only_late(data[0]) else "compression.hidden"
+    shared = late if yes is None else "compression.no_faster"
     said = say("measured" if yes else shared, kind=kind)
     return yes_or_no(yes, said, detail={**gains.detail, "gain": gain})
 

@@ -26,6 +26,7 @@ import numpy as np
 import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.flash.placement import Static, is_even, static
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.analysis.internals.view import PointAxis, View, by, pick
@@ -139,9 +140,8 @@ def placement(view: View) -> Answer:
         detail |= {"units": found.units, "goodness": {"misfit": found.misfit}}
         slower = float(pairs.at_s.max() / pairs.at_s[0])
         about = {"stripe": found.stripe_bytes, "slower": slower, "excess": found.excess}
-        if found.units is None:
-            return known(1.0, say("static", **about), detail=detail)
-        return known(1.0, say("counted", units=found.units, **about), detail=detail)
+        said = say("counted", units=found.units, **about) if found.units else say("static", **about)
+        return known(1.0, said, detail=detail).checked(Assumption.NOT_HASHED, None)
     _, explains = view.once(_best)
     if explains and not view.has("log_blocks") and is_even(pairs.at_s):
         return known(0.0, say("dynamic", most=pairs.boundary_bytes[-1]), detail=detail)
