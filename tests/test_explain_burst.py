@@ -335,3 +335,17 @@ def test_rates_that_vary_all_the_time_are_no_cache() -> None:
         found += any(bend.is_one for bend in bends)
     assert bent >= 10
     assert found <= 2
+
+
+def test_a_cache_ends_before_what_the_dies_were_given_past_it() -> None:
+    """The first row past the cache is accepted while its dies are idle."""
+    block, cache, row, fast, slow = 2**15, 96 * MIB, 2**19, 160e6, 32e6
+    count = np.arange(1, 256 * MIB // block + 1, dtype=np.float64) * block
+    rows_late = np.maximum(np.floor((count - cache - block) / row), 0.0)
+    late_s = cache / fast + rows_late * row / slow
+    seconds = np.maximum(count / fast, late_s) + count / 1e12
+    curve = Curve(seconds, count)
+    bend, _ = find_bends(curve)
+    _, low, high = slc_cache.cache_bytes(bend, curve, None)
+    assert low <= cache <= high
+    assert high - low < 0.02 * cache

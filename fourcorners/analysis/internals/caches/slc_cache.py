@@ -112,7 +112,8 @@ def cache_bytes(bend: Bend, curve: Curve, buffer: Buffer | None) -> tuple[float,
     if buffer is None:
         around = _round_bytes(curve, bend)
         # If the link is the limit, the line before the bend is higher or lower by part of a round.
-        return bend.count_bytes + around / 2, bend.count_bytes, bend.count_bytes + around
+        # So much may also lie on the dies, past the cache, before their pace shows.
+        return bend.count_bytes + around / 2, bend.count_bytes - around, bend.count_bytes + around
     margin = buffer.margin_bytes + _ROUND_MARGIN * buffer.round_bytes
     held = buffer.size_bytes - buffer.round_bytes / 2
     full = bend.count_bytes - held
