@@ -118,6 +118,15 @@ def test_a_limit_that_reads_meet_as_well_is_no_full_buffer(
     assert told or found.said.code == "write_buffer_bytes.credits"
 
 
+def test_room_may_become_free_as_rows_leave_for_their_dies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The dies then have a row besides what the buffer holds, and its rounds do not show."""
+    row = 2.4e-3 * 60e6
+    curve = _curve(4 * MIB + row / 2, 60e6, 2**14), _curve(4 * MIB + row / 2, 60e6, 2**16)
+    found = _size(monkeypatch, *curve)
+    assert found.interval is not None
+    assert found.interval[0] <= 4 * MIB
+
+
 def test_a_drain_that_is_slower_for_a_while_widens_the_interval() -> None:
     even = _curve(32 * MIB, 22e6, 2**16).until(64 * MIB)
     slower = Curve(even.seconds + 0.15 * (even.count_bytes > 54 * MIB), even.count_bytes)

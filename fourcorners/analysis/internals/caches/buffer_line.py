@@ -58,6 +58,9 @@ _LAG_S = 1.35e-3, 1.25e-3
 """The time from the acceptance of a row to the room that its program frees, where no rounds show
 it: the middle of the range for flash, and its uncertainty."""
 
+LAG_MAX_S = sum(_LAG_S)
+"""The longest such time: a slow program with its transfer."""
+
 _DISK_LAG_S = 0.5e-3
 """The time on a disk that no measurement shows."""
 

@@ -21,6 +21,7 @@ from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches.buffer_line import (
     FIRST_BYTES,
+    LAG_MAX_S,
     LATE_SHARE,
     Buffer,
     read_curve,
@@ -272,7 +273,8 @@ def size(view: View) -> Answer:
     low, high = about(filled, buffer.margin_bytes)
     # Room may become free before the end of a round: when a row leaves for its die, or where pages
     # of a quick kind are programmed beside those of a slow one.
-    low -= buffer.round_bytes
+    # Where no rounds show, the curve's mean is then higher by half of what dies take at a time.
+    low -= buffer.round_bytes or (0.0 if view.is_disk else buffer.drain_rate * LAG_MAX_S / 2)
     high += buffer.accepted_bytes - filled
     if not view.is_disk and high > _LATE_MAX * filled:
         said = say("drained_as_fast", filled=filled, high=high)
