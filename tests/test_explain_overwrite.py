@@ -389,6 +389,17 @@ def test_a_slower_part_before_the_cliff_is_its_beginning() -> None:
     assert cliff.written_bytes == pytest.approx(2050)
 
 
+def test_stalls_in_two_goes_are_at_no_single_distance() -> None:
+    part = 4 * MIB
+    for every in (9, 16, 16.5):
+        at = np.arange(0.3, 300, every / 4)
+        middles = (np.floor(at) + 0.5) * part
+        apart = np.diff(middles)
+        assert not stalls.uneven((apart.min(), np.median(apart), apart.max()), part)
+    # Recorded of dies that collect for themselves, in blocks of 16 MiB over all of them.
+    assert stalls.uneven((3.63e6, 16.21e6, 16.31e6), part)
+
+
 def test_a_fill_that_took_all_the_time_leaves_stalls_unknown() -> None:
     run = FakeRun()
     run.add("probe-overwrite/fill", "write", iops=1000.0, stage="fill")

@@ -257,6 +257,17 @@ def larger(rare: Cycle | None, most_bytes: float) -> bool:
     return rare is not None and rare.unit_bytes - rare.margin_bytes > most_bytes
 
 
+def uneven(distances: tuple[float, float, float], part_bytes: float) -> bool:
+    """Whether distances differ by more than those of stalls at equal distances can, each of which
+    is known to within its part: where dies collect one after the other, some come in two goes.
+
+    Args:
+        distances: the least, the median and the largest, in bytes.
+        part_bytes: the largest part of the probe.
+    """
+    return distances[2] - distances[0] > 2 * part_bytes
+
+
 def _told(view: View) -> _Told | Answer:
     overwritten = OVERWRITE(view)
     if not overwritten:
@@ -303,4 +314,6 @@ def _told(view: View) -> _Told | Answer:
         return hidden("too_often", **lasts)
     if margin > _UNSURE * spacing or not spacing:
         return hidden("too_few", **lasts, stalls=stalls.count)
+    if uneven(stalls.distances, max(m.bytes for m in overwritten)):
+        return _Told(stalls, None)
     return _Told(stalls, spacing, margin)
