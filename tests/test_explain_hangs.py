@@ -123,10 +123,16 @@ def _waits(run: FakeRun, many: int) -> FakeRun:
     return run
 
 
-@pytest.mark.parametrize(("many", "clock"), [(0, False), (3, True), (40, False)])
+@pytest.mark.parametrize(
+    ("many", "wait_s", "clock"),
+    [(0, 21e-3, False), (3, 21e-3, True), (40, 21e-3, False), (3, 15e-3, True), (3, 23e-3, False)],
+)
 def test_waits_that_come_while_nothing_is_written_are_for_no_erasure(
-    many: int, clock: bool
+    many: int, wait_s: float, clock: bool
 ) -> None:
-    # Ten seconds of reads; every 1.8 s one waited while data were written.
+    """Ten seconds of reads; every 1.8 s one waited while data were written. Then reads wait for
+    programs of 2 ms, too: what takes longer by more is not the same."""
     view = view_of(_waits(FakeRun(), many))
-    assert comes_by_the_clock(view, level_s=11e-3, period_s=1.8) == clock
+    beside_s = np.linspace(0.25e-3, 2.25e-3, 1000)
+    told = comes_by_the_clock(view, 11e-3, period_s=1.8, wait_s=wait_s, beside_s=beside_s)
+    assert told == clock

@@ -13,6 +13,7 @@ import scipy
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.analysis.internals.view import View
 from fourcorners.analysis.source import Measured
+from fourcorners.recording.arrays import Floats
 
 _OF_WRITTEN = ("probe-conflicts", "probe-caches")
 """Tests that only read, and read what they wrote before: other reads may not need flash, and then
@@ -25,20 +26,38 @@ _WAITS_MIN = 2
 """A single long read may have any reason."""
 
 
-def comes_by_the_clock(view: View, level_s: float, period_s: float) -> bool:
+def comes_by_the_clock(
+    view: View, level_s: float, period_s: float, wait_s: float, beside_s: Floats
+) -> bool:
     """Whether single reads of tests that only read wait for longer than ``level_s`` about as often
     as once in ``period_s``: by the Poisson distribution neither too rarely nor too often, each at
-    :data:`~fourcorners.analysis.internals.thresholds.FALSE_ALARM`."""
+    :data:`~fourcorners.analysis.internals.thresholds.FALSE_ALARM`. They must also wait about as
+    long: during writes a read waits for other things besides, and no longer for the same one.
+
+    Args:
+        view: the view of the run.
+        level_s: reads that wait for the thing in question take longer than this.
+        period_s: the time from one of these waits to the next during writes.
+        wait_s: the median of these waits during writes.
+        beside_s: the times of all reads during writes, with shape (reads,).
+    """
+    lengths_s: list[Floats] = []
     waits, seconds = 0, 0.0
     for m in view.points(None, "read"):
         if m.test in _OF_WRITTEN and m.queue_depth == 1 and _is_short(m, level_s):
             low_ns, high_ns, count = m.histogram
-            waits += int(count[(low_ns + high_ns) / 2e9 > level_s].sum())
-            seconds += float(np.sum(count * (low_ns + high_ns) / 2e9))
+            taken_s = (low_ns + high_ns) / 2e9
+            long = taken_s > level_s
+            waits += int(count[long].sum())
+            seconds += float(np.sum(count * taken_s))
+            lengths_s.append(np.repeat(taken_s[long], count[long]))
+    other_s = float(np.ptp(np.quantile(beside_s, (1 - _USUAL_PERCENT / 100, _USUAL_PERCENT / 100))))
+    if waits < _WAITS_MIN or float(np.median(np.concatenate(lengths_s))) + other_s < wait_s:
+        return False
     expected = seconds / period_s
     rarely = float(scipy.stats.poisson.cdf(waits, expected))
     often = float(scipy.stats.poisson.sf(waits - 1, expected))
-    return waits >= _WAITS_MIN and min(rarely, often) >= FALSE_ALARM
+    return min(rarely, often) >= FALSE_ALARM
 
 
 def _is_short(m: Measured, level_s: float) -> bool:

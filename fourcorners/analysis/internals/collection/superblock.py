@@ -50,9 +50,8 @@ end at other times."""
 
 _ALWAYS_MAX = 0.5
 """Up to this share of the waits for another erasure may come with no read in between that does not
-wait. A block was written before it is erased, which takes as long as many reads. Where every read
-waits, as for a rate to which a volume or a link is held, the waits are at equal distances because
-reads and writes take turns."""
+wait: a block is written before it is erased. Where every read waits, as for a rate to which a
+volume or a link is held, the waits are at equal distances because reads and writes take turns."""
 
 _WAITS_MAX = 2000
 """If there are more waits than this, they are not for erasures but common to most reads."""
@@ -377,7 +376,8 @@ def by_the_clock(view: View) -> bool:
     found, reads = view.once(rare_cycle), view.once(waits)
     if found is None or reads is None:
         return False
-    return comes_by_the_clock(view, found.level_s, found.unit_bytes / reads.pace_bytes_per_second)
+    period_s = found.unit_bytes / reads.pace_bytes_per_second
+    return comes_by_the_clock(view, found.level_s, period_s, found.wait_s, reads.seconds)
 
 
 def several_in_a_period(view: View) -> bool:
