@@ -1,5 +1,6 @@
 """The write buffer, where the two bursts of the probe find it in different states."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.buffer_line import read_curve
 from fourcorners.analysis.internals.caches.burst_curve import Curve
+from fourcorners.analysis.internals.flash.levels import Levels
+from fourcorners.analysis.internals.link import generation
 
 LINK, DRAIN = 500e6, 60e6
 
@@ -125,6 +128,47 @@ def test_room_may_become_free_as_rows_leave_for_their_dies(monkeypatch: pytest.M
     found = _size(monkeypatch, *curve)
     assert found.interval is not None
     assert found.interval[0] <= 4 * MIB
+
+
+@pytest.mark.parametrize(
+    ("channels", "erased", "told"),
+    [
+        (2, 500e6, True),
+        # The channels carry three times as much, or all data meet the limit.
+        (6, 500e6, False),
+        (2, 60.3e6, False),
+        (None, 500e6, False),
+    ],
+)
+def test_channels_that_carry_as_much_are_the_limit_of_reads_and_writes(
+    channels: int | None, erased: float, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = FakeRun()
+    for of, rate in (("written", 60.3e6), ("erased", erased)):
+        for block in (2**17, 2**20):
+            about: dict[str, Any] = {"block_bytes": block, "queue_depth": 32, "of": of}
+            run.add(f"probe-depth/link/{of}/{block}", "read", iops=rate / block, **about)
+    levels = channels and Levels(8, 1, channels, are_first=False, wait={})
+    monkeypatch.setattr(generation, "shown_levels", lambda _: levels)
+    monkeypatch.setattr(generation, "_channel_s", lambda _: 1 / 31e6)
+    assert bool(generation.met_by_reads(view_of(run), 60e6)) != told
+
+
+@pytest.mark.parametrize(("rate", "told"), [(60e6, True), (120e6, False)])
+def test_two_bursts_that_agree_show_a_buffer_whatever_a_longer_part_shows(
+    rate: float, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later part of the long burst shows 6 MiB, and its surest part 8 MiB as the short one."""
+    long = _curve(8 * MIB, rate, 2**16)
+    buffer = read_curve(long.until(64 * MIB), 2**16)
+    assert buffer is not None
+    shown = write_buffer.BufferShown(buffer, long, ["probe-burst/long"])
+    other = replace(buffer, size_bytes=6 * MIB)
+    parts = [shown, replace(shown, buffer=other)]
+    monkeypatch.setattr(write_buffer, "_by_long", lambda _: parts)
+    found = _size(monkeypatch, _curve(8 * MIB, 60e6, 2**14), long)
+    assert (found.value is not None) == told
+    assert told or found.said.code == "write_buffer_bytes.uneven"
 
 
 def test_a_drain_that_is_slower_for_a_while_widens_the_interval() -> None:

@@ -431,7 +431,7 @@ def recovered_share(view: View) -> Answer | None:
     if found is None or recovery is None or recovery.is_none or _other_cause(view, found):
         return None
     detail = {"goodness": {"misfit": recovery.misfit}}
-    share, said = recovery.share, say("measured", at_most=min(recovery.share, 1.0))
+    share, said = recovery.share, say("measured")
     evidence = recovery.evidence
     return known(share, said, bounds=recovery.bounds, detail=detail, evidence=evidence)
 
@@ -464,6 +464,8 @@ def _recovery(view: View) -> _Recovered | None:
     now = cache_bytes(again, curve, buffer) if again.is_one and sooner else (0.0, 0.0, 0.0)
     # The uncertainty of the buffer is the same in both bursts.
     share, low, high = (max(now, 0.0) / once for now, once in zip(now, found.sizes, strict=True))
+    # No pause makes more room than there was on the erased drive: what is more is uncertainty.
+    share, low = min(share, 1.0), min(low, 1.0)
     rounds = _ROUND_MARGIN * buffer.round_bytes / found.sizes[0] if buffer else 0.0
     margin = 2 * _MARGIN + rounds
     bounds = (min(share, low, high) - margin, max(share, low, high) + margin)

@@ -167,13 +167,15 @@ def seen(view: View) -> BufferShown | Answer:
     if not longs:
         return short or unknown(say("write_buffer_bytes.one_pace"))
     long = longs[0]
-    if any(_apart(long.buffer, other.buffer) for other in longs[1:]):
+    rates = [one.buffer.drain_rate for one in (short or long, long)]
+    same_rate = abs(rates[0] - rates[1]) <= _SAME_RATE * max(rates)
+    # Where two bursts show one buffer and one rate, less sure parts of one of them change nothing.
+    twice = short is not None and same_rate and not _apart(short.buffer, long.buffer)
+    if not twice and any(_apart(long.buffer, other.buffer) for other in longs[1:]):
         return unknown(say("write_buffer_bytes.uneven"))
     if short is None:
         return long
     evidence = [*short.evidence, *long.evidence]
-    rates = [one.buffer.drain_rate for one in (short, long)]
-    same_rate = abs(rates[0] - rates[1]) <= _SAME_RATE * max(rates)
     if not _apart(short.buffer, long.buffer):
         surer = min(short, long, key=lambda seen: seen.buffer.margin_bytes)
         return BufferShown((surer if same_rate else long).buffer, surer.curve, evidence, True)

@@ -134,11 +134,22 @@ def fastest(view: View) -> float | None:
 def met_by_reads(view: View, rate: float) -> list[Measured]:
     """The large reads of two sizes or more that run at this rate of writes, in bytes per second;
     empty where they do not. What both meet alike is no flash, but a limit of a volume or of what
-    all data pass. The platters of a disk take data at the rate at which they give it."""
-    if view.is_disk:
+    all data pass; unless the channels to the dies carry as much, and data that need none of them
+    are read faster. The platters of a disk take data at the rate at which they give it."""
+    if view.is_disk or view.once(_is_of_channels, rate):
         return []
     alike = [m for m in LARGE(view) if abs(m.bytes_per_second / rate - 1) <= _AGREE]
     return alike if len({m.block_bytes for m in alike}) > 1 else []
+
+
+def _is_of_channels(view: View, rate: float) -> bool:
+    """Whether the channels explain this rate, in bytes per second: all of them transfer as much, by
+    the time of single reads, and other data are read faster."""
+    levels, per_byte_s = view.once(shown_levels), view.once(_channel_s)
+    most = view.once(fastest)
+    if levels is None or levels.channels is None or per_byte_s is None or most is None:
+        return False
+    return most > _FASTER * rate and abs(levels.channels / per_byte_s / rate - 1) <= UNSURE
 
 
 def ceiling(view: View) -> Answer:
@@ -314,19 +325,28 @@ def _flash_rate(view: View) -> float | None:
     further bytes is the link's, but as its rate is what is asked for, all of it counts as the
     channel's. ``None`` where something of this does not show."""
     levels, seen = view.once(shown_levels), view.once(conflicting_reads.seen)
-    alone = {
-        size: typical_s(m)[0] for size, m in by(points(view, "alone"), PointAxis.ALONE).items()
-    }
-    if levels is None or levels.channels is None or seen is None or len(alone) < 2:
+    per_byte_s = view.once(_channel_s)
+    if levels is None or levels.channels is None or seen is None or per_byte_s is None:
         return None
     page, block = seen.page_bytes, seen.block_bytes
-    (small, small_s), (large, large_s) = list(alone.items())[-2:]
-    per_byte_s = (large_s - small_s) / (large - small)
-    if page is None or per_byte_s <= 0:
+    if page is None:
         return None
     array_s = max(0.0, 1 / seen.one_die - block * per_byte_s)
     pages_s = array_s + levels.units / levels.channels * page * per_byte_s
     return levels.units * page / pages_s
+
+
+def _channel_s(view: View) -> float | None:
+    """The time of a further byte of the largest single reads within a page; ``None`` where it does
+    not show."""
+    alone = {
+        size: typical_s(m)[0] for size, m in by(points(view, "alone"), PointAxis.ALONE).items()
+    }
+    if len(alone) < 2:
+        return None
+    (small, small_s), (large, large_s) = list(alone.items())[-2:]
+    per_byte_s = (large_s - small_s) / (large - small)
+    return per_byte_s if per_byte_s > 0 else None
 
 
 def _spread(slopes: Mapping[str, float], ceiling: float) -> float:
