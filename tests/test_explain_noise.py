@@ -73,6 +73,20 @@ def test_a_pace_that_chance_explains_widens_nothing(times_us: list[float]) -> No
     assert pace.widened(view, exact, "B/s") == exact
 
 
+@pytest.mark.parametrize(("read_us", "scatters"), [(100, True), (8000, False)])
+def test_an_arm_that_has_a_shorter_way_in_a_smaller_area_changes_no_pace(
+    read_us: float, scatters: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second and the last two probes read a thirtieth of the area. What has no arm reads as
+    long there."""
+    run = FakeRun()
+    shares = (1.0, 0.9, 1.0, 1.0, 1.0, 0.88, 0.85)
+    _sentinels(run, [read_us * share for share in shares], 0.01)
+    small = {f"probe-{number}/sentinel" for number in (1, 5, 6)}
+    monkeypatch.setattr(pace, "_area_bytes", lambda m: 2**28 if m.recording in small else 2**33)
+    assert (pace.scatter(_view(run)) > 0) == scatters
+
+
 @pytest.mark.parametrize(("alone", "verdict"), [(0.95, "measured"), (0.6, "not identifiable")])
 def test_sequences_count_only_where_a_single_one_is_read_ahead_of(
     alone: float, verdict: str

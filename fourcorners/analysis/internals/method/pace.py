@@ -29,6 +29,9 @@ _BUCKET = 1e-3
 _PROBES_MIN = 3
 """The pace of fewer probes has no scatter."""
 
+_SAME_AREA = 0.9
+"""An arm reads as far apart in areas that differ by up to a tenth in size: seeks take the root."""
+
 _MEDIAN_ERROR = math.sqrt(math.pi / 2)
 """Standard error of a median over that of a mean, of normal numbers."""
 
@@ -50,10 +53,13 @@ def scatter(view: View) -> float:
 def _paces(view: View) -> tuple[list[float], list[float]]:
     """The median time of the reads of each probe, in seconds, and the variance of its logarithm by
     chance. Reads of what was not written yet, or is in memory, are quicker by far: only those
-    within :data:`UNSURE` of the median of all are of the same thing."""
+    within :data:`UNSURE` of the median of all are of the same thing. The way of an arm is shorter
+    in a smaller area: of a disk only those in the largest one are."""
     by_probe: dict[str, list[Measured]] = {}
+    largest = max(map(_area_bytes, SENTINELS(view)), default=0.0)
     for m in SENTINELS(view):
-        by_probe.setdefault(m.test, []).append(m)
+        if not view.is_disk or _area_bytes(m) >= _SAME_AREA * largest:
+            by_probe.setdefault(m.test, []).append(m)
     times = {test: [m.latency_percentile_s(50) or 0.0 for m in ms] for test, ms in by_probe.items()}
     every = [s for seconds in times.values() for s in seconds]
     usual = float(np.median(every)) if every else 0.0
@@ -69,6 +75,12 @@ def _paces(view: View) -> tuple[list[float], list[float]]:
         deviation = float(np.median(np.subtract(quarters, lower))) / 1.35 / usual
         variances.append((_MEDIAN_ERROR * deviation) ** 2 / sum(m.ios for m in points))
     return medians, variances
+
+
+def _area_bytes(m: Measured) -> float:
+    """The size of the area that is read; zero where that is not known."""
+    streams = [] if m.of.workload is None else m.of.workload.streams
+    return max((float(stream.span_bytes or math.inf) for stream in streams), default=0.0)
 
 
 def widened(view: View, answer: Answer, unit: str) -> Answer:
