@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
@@ -11,17 +15,22 @@ from fourcorners.analysis.internals.link.generation import ERASED_ALONE
 from fourcorners.analysis.internals.nand.read_cost import (
     READ_ALONE,
     READ_BYTES,
+    SAME_PLACE,
     ReadCost,
     median_s,
     read_cost,
 )
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import FLASH_READ_MIN_S, View, ids
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
 _CHANCE = 0.02
 """The tolerance of the rate of one place: its histogram and the scatter of a fraction of a second
 of reads."""
+
+_FAR = 2.0
+"""A read of so many times the median met something else: noise of flash is far less."""
 
 _SEVERAL_MIN = 1.5
 """A read of flash takes longer than one without, by the array's read, the transfer, and what
@@ -44,7 +53,7 @@ def page_read(view: View) -> Answer | None:
         said = say("several", die_s=cost.die_s, flash_s=cost.idle_s - erased_s)
         return unknown(said, evidence=[*evidence, *ids(ERASED_ALONE(view))])
     least, most = cost.over_channel(*cost.small_bytes)
-    bounds = (cost.die_s - most, cost.die_s - least)
+    bounds = (_least_die_s(view, cost.die_s) - most, cost.die_s - least)
     overlaps = _overlaps(cost)
     if overlaps is not False:
         # A small difference of two medians is no proof that all of the transfer is hidden.
@@ -70,6 +79,39 @@ def page_read(view: View) -> Answer | None:
         # Both possibilities are within the bounds.
         return answer.checked(Assumption.ARRAY_THEN_CHANNEL, None)
     return answer.checked(Assumption.ARRAY_THEN_CHANNEL, not overlaps, evidence, covered=True)
+
+
+def _least_die_s(view: View, die_s: float) -> float:
+    """The least time that the die may take for a read, where a median of waiting reads shows it."""
+    shown, each_s = conflicting_reads.one_unit(view), view.once(conflicting_reads.one_read_s)
+    depths = [m.queue_depth or 0 for m in conflicting_reads.points(view, "window")]
+    if not each_s or shown is None or not depths:
+        return die_s
+    singles = [m.histogram for m in (*READ_ALONE(view), *SAME_PLACE(view))]
+    counted = [((low + high) / 2e9, count.astype(np.float64)) for low, high, count in singles]
+    return min(die_s, without_rare(1 / shown[0], counted, max(depths)))
+
+
+def without_rare(each_s: float, singles: Sequence[tuple[Floats, Floats]], waiting: int) -> float:
+    """The time of one of many reads of a place, less what now and then takes far longer, if that is
+    in half of the waits: then their median has it too. By the Poisson distribution it is from ln 2
+    in a wait on.
+
+    Args:
+        each_s: the mean time from one read to the next.
+        singles: the latencies of single reads and how many had them, for each measurement.
+        waiting: so many reads wait for each other.
+    """
+    reads = far = 0.0
+    longer = []
+    for seconds, count in singles:
+        middle = float(np.interp(count.sum() / 2, np.cumsum(count), seconds))
+        reads += float(count.sum())
+        far += float(count[seconds > _FAR * middle].sum())
+        longer.append(float(np.sum(seconds * count) / count.sum()) / middle - 1)
+    if not reads or far / reads * waiting <= math.log(2):
+        return each_s
+    return each_s / (1 + max(float(np.mean(longer)), 0.0))
 
 
 def _overlaps(cost: ReadCost) -> bool | None:

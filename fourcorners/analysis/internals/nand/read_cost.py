@@ -26,7 +26,7 @@ READ_BYTES = 4096
 
 READ_ALONE = pick(TEST, "read", kind="read")
 PLAIN = pick(TEST, "write", kind="plain")
-_SAME_PLACE = pick(TEST, "read", kind="just read")
+SAME_PLACE = pick(TEST, "read", kind="just read")
 _JUST_WRITTEN = pick(TEST, "read", kind="just written")
 
 DIE_LIMITS_MIN = 1.45
@@ -107,13 +107,13 @@ def read_cost(view: View) -> ReadCost | None:
     seen = view.once(conflicting_reads.seen)
     if alone is None or shown is None or seen is None:
         return None
-    again, written = median_s(_SAME_PLACE(view)), median_s(_JUST_WRITTEN(view))
+    again, written = median_s(SAME_PLACE(view)), median_s(_JUST_WRITTEN(view))
     plain = median_s(PLAIN(view))
     one = 1 / shown[0]
     rare = _rare(READ_ALONE(view), alone)
     if again is not None and again > one:
         # Reads of one place load no part of a mapping, as single reads of any place may.
-        rare = min(rare, _rare(_SAME_PLACE(view), again))
+        rare = min(rare, _rare(SAME_PLACE(view), again))
     fastest = max([*seen.window.values(), *seen.stride.values(), *seen.apart.values()])
     limits = fastest * one >= DIE_LIMITS_MIN
     each_s = min(view.once(conflicting_reads.one_read_s) or one / (1 + rare), one)
