@@ -189,6 +189,23 @@ def test_a_single_stop_of_the_drive_makes_no_log_blocks(stops: int, value: float
     assert log_blocks.log_blocks(_view(run)).value == value
 
 
+@pytest.mark.parametrize(("slow", "value"), [((0, 1, 2), 0.0), ((0, 1, 9), 1.0)])
+def test_a_drive_that_is_slow_at_first_only_has_no_log_blocks(
+    slow: tuple[int, ...], value: float
+) -> None:
+    """It still does what the writes before the probe had left; logs fill up again."""
+    run = FakeRun()
+    for number in range(14):
+        recording, mean_s = f"probe-alignment/{number}", 8e-3 if number in slow else 0.4e-3
+        about: dict[str, Any] = {
+            "boundary_bytes": 1024 << number // 2,
+            "where": ("at", "across")[number % 2],
+        }
+        run.add(recording, "write", iops=1 / mean_s, elapsed_s=1, queue_depth=32, **about)
+        _latencies(run, recording, "write", {32e3 * mean_s: round(1 / mean_s)})
+    assert log_blocks.log_blocks(_view(run)).value == value
+
+
 def test_a_single_read_that_hangs_reorders_nothing() -> None:
     run = FakeRun()
     for depth in (1, 2, 4, 8):

@@ -52,6 +52,28 @@ def test_a_long_way_to_the_drive_hides_whether_writes_wait_for_the_medium(
         assert found.value == volatile
 
 
+@pytest.mark.parametrize(("flush_s", "volatile"), [(0.06e-3, None), (4e-3, 1)])
+def test_writes_that_a_flush_leaves_alone_are_in_no_volatile_cache(
+    flush_s: float, volatile: float | None
+) -> None:
+    """FUA writes may be slow by themselves: on a disk that appends plain ones at its arm."""
+    run = FakeRun()
+    for kind, operation, seconds in (
+        ("plain", "write", 1.6e-3),
+        ("forced", "write", 6.9e-3),
+        ("read", "read", 5.7e-3),
+        ("just written", "read", 8e-3),
+        ("just read", "read", 0.08e-3),
+        ("flushed", "flush", flush_s),
+    ):
+        for which in (1, 2):
+            id = f"probe-flush/{kind}/{which}"
+            run.add(id, operation, iops=1 / seconds, latency_mean_s=seconds, kind=kind)
+    found = durability.is_volatile(view_of(run))
+    assert found is not None
+    assert found.value == volatile
+
+
 @pytest.mark.parametrize(("share", "volatile"), [(1.5, 0), (0.7, None)])
 def test_flash_writes_that_are_quicker_than_reads_wait_for_no_program(
     share: float, volatile: float | None

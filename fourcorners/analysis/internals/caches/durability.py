@@ -140,6 +140,9 @@ def _told(view: View, which: int) -> Answer | None:
     times = {kind: [_service_s(m) for m in _WAYS[kind](view)] for kind in ("forced", "plain")}
     if yes[0] and min(times["forced"]) <= max(times["plain"]):
         yes, said = [None, None], say("durability.not_always", shown=said)
+    flush_s = float(np.mean([usual_s(m) for m in _FLUSHES(view)]))
+    if yes[0] and flush_s < _FLUSH_AS_FORCED_MIN * (usual["forced"] - usual["plain"]):
+        yes, said = [None, None], say("durability.flush_free", times=_times(usual), flush=flush_s)
     least = _MEDIUM_LEAST if view.is_disk else _MEDIUM_MIN
     if yes[0] is False and max(map(max, times.values())) < least * usual["read"]:
         shown, cached = _times(usual), usual["just read"]

@@ -52,7 +52,8 @@ def nearby(view: View) -> list[Measured]:
 
 def log_blocks(view: View) -> Answer:
     """Finds whether the drive has log blocks."""
-    points, small = _without_a_stop(PAIRS(view)), _without_a_stop(nearby(view))
+    points = _after_the_start(_without_a_stop(PAIRS(view)))
+    small = [m for m in _without_a_stop(nearby(view)) if m in points]
     small_s = [_write_s(m) for m in small]
     read_s = min((1 / m.iops for m in SENTINELS(view) if m.test == points[0].test), default=0.0)
     slowest_s = max(map(_write_s, points))
@@ -88,6 +89,17 @@ def _without_a_stop(points: list[Measured]) -> list[Measured]:
     garbage that began; logs that are full are so at other points, too."""
     ended = [m for m in points if m.ios < (m.queue_depth or 1)]
     return [m for m in points if m not in ended] if len(ended) == 1 < len(points) else points
+
+
+def _after_the_start(points: list[Measured]) -> list[Measured]:
+    """The points without the first ones, where each of these took :data:`_APART` times as long as
+    any later one: the drive still did what the writes before the probe had left, as where a map is
+    full of changes. Logs fill up again, and are merged again."""
+    times_s = [_write_s(m) for m in points]
+    for first in range(len(points) // 2, 0, -1):
+        if min(times_s[:first]) >= _APART * max(times_s[first:]):
+            return points[first:]
+    return points
 
 
 def _write_s(m: Measured) -> float:
