@@ -100,9 +100,14 @@ def _during(work: Callable[[], None], device: Path, out: Path) -> list[dict[str,
             signal.raise_signal(signal.SIGINT)
 
     thread = Thread(target=run, daemon=True)
-    thread.start()
-    fc.capture(device, out, seconds=60, replace=True)
-    thread.join()
+    # A shell's job in the background has it ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        thread.start()
+        fc.capture(device, out, seconds=60, replace=True)
+        thread.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
     if failed:
         raise failed[0]
     rows: list[dict[str, Any]] = pq.read_table(out).to_pylist()
