@@ -206,6 +206,16 @@ def test_a_drive_that_is_slow_at_first_only_has_no_log_blocks(
     assert log_blocks.log_blocks(_view(run)).value == value
 
 
+def test_a_probe_that_ended_after_a_slow_start_has_an_answer() -> None:
+    run = FakeRun()
+    for boundary_bytes, mean_s in ((4096, 8e-3), (2**20, 0.4e-3)):
+        recording = f"probe-alignment/{boundary_bytes}"
+        about: dict[str, Any] = {"boundary_bytes": boundary_bytes, "where": "at"}
+        run.add(recording, "write", iops=1 / mean_s, elapsed_s=1, queue_depth=32, **about)
+        _latencies(run, recording, "write", {32e3 * mean_s: round(1 / mean_s)})
+    assert log_blocks.log_blocks(_view(run)).value == 0
+
+
 def test_a_single_read_that_hangs_reorders_nothing() -> None:
     run = FakeRun()
     for depth in (1, 2, 4, 8):

@@ -53,7 +53,8 @@ def nearby(view: View) -> list[Measured]:
 def log_blocks(view: View) -> Answer:
     """Finds whether the drive has log blocks."""
     points = _after_the_start(_without_a_stop(PAIRS(view)))
-    small = [m for m in _without_a_stop(nearby(view)) if m in points]
+    # A probe that was interrupted may have none but the first ones.
+    small = [m for m in _without_a_stop(nearby(view)) if m in points] or nearby(view)
     small_s = [_write_s(m) for m in small]
     read_s = min((1 / m.iops for m in SENTINELS(view) if m.test == points[0].test), default=0.0)
     slowest_s = max(map(_write_s, points))
