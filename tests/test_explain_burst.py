@@ -248,6 +248,19 @@ def test_a_limit_that_reads_meet_as_well_is_no_end_of_a_cache(
     assert there or found.said.code == "slc_cache_bytes.credits"
 
 
+@pytest.mark.parametrize(("times", "value"), [(1.3, 0), (3.0, None)])
+def test_a_cache_that_only_random_writes_fill_is_not_denied(
+    times: float, value: float | None
+) -> None:
+    """Sequential writes may pass it."""
+    run = _filled((2048 * MIB, 110e6))
+    about: dict[str, Any] = {"block_bytes": 4 * KIB, "stage": "overwrite"}
+    run.add("probe-overwrite/0", "write", iops=times * 110e6 / (4 * KIB), **about)
+    found = slc_cache.size(view_of(run, link_ceiling=550e6, page_bytes=16384.0))
+    assert found.value == value
+    assert found.said.code == ("none" if value == 0 else "at_random")
+
+
 @pytest.mark.parametrize(("beyond", "there"), [(450e6, True), (170e6, False)])
 def test_a_fill_that_comes_to_another_medium_shows_no_cache(beyond: float, there: bool) -> None:
     run = _filled((256 * MIB, 230e6), (1792 * MIB, 110e6))

@@ -260,17 +260,22 @@ def test_turns_that_requests_lose_are_none_of_the_platters(turns: int) -> None:
     assert (alone.value is None) == bool(turns)
 
 
-@pytest.mark.parametrize(("unread", "low"), [(5 * 10**8, 40e6 * 40 / 48), (10**7, 40e6)])
-def test_another_zone_may_begin_behind_the_last_place(unread: int, low: float) -> None:
+def _four_zones(unread_bytes: int) -> FakeRun:
+    """A disk of four zones of 8 GB, of which the last bytes are not read."""
     block, reads, rate = 2**18, 160, np.repeat([60e6, 55e6, 48e6, 40e6], 8)
-    run = FakeRun(capacity_bytes=31 * 10**9 + reads * block + unread)
+    run = FakeRun(capacity_bytes=31 * 10**9 + reads * block + unread_bytes)
     for place, each in enumerate(rate):
         where: dict[str, Any] = {"offset_bytes": place * 10**9, "block_bytes": block}
         name = f"probe-positions/at/{place}"
         run.add(name, "read", iops=each / block, elapsed_s=reads * block / each, **where)
         bounds = np.array([block / each]) * 1e9
         run.histograms[name, "read"] = (bounds, bounds, np.array([reads]))
-    inner = zones.inner_rate(view_of(run, rotation_rpm=7200))
+    return run
+
+
+@pytest.mark.parametrize(("unread", "low"), [(5 * 10**8, 40e6 * 40 / 48), (10**7, 40e6)])
+def test_another_zone_may_begin_behind_the_last_place(unread: int, low: float) -> None:
+    inner = zones.inner_rate(view_of(_four_zones(unread), rotation_rpm=7200))
     assert inner is not None
     assert inner.interval == pytest.approx((low, 40e6), rel=1e-3)
 
@@ -278,15 +283,7 @@ def test_another_zone_may_begin_behind_the_last_place(unread: int, low: float) -
 @pytest.mark.parametrize(("unread", "told"), [(7 * 10**9, True), (9 * 10**9, False)])
 def test_zones_behind_the_last_place_are_not_left_out(unread: int, told: bool) -> None:
     """Each zone is 8 GB long, and so much of a small disk may not be read."""
-    block, reads, rate = 2**18, 160, np.repeat([60e6, 55e6, 48e6, 40e6], 8)
-    run = FakeRun(capacity_bytes=31 * 10**9 + reads * block + unread)
-    for place, each in enumerate(rate):
-        where: dict[str, Any] = {"offset_bytes": place * 10**9, "block_bytes": block}
-        name = f"probe-positions/at/{place}"
-        run.add(name, "read", iops=each / block, elapsed_s=reads * block / each, **where)
-        bounds = np.array([block / each]) * 1e9
-        run.histograms[name, "read"] = (bounds, bounds, np.array([reads]))
-    view = view_of(run, rotation_rpm=7200)
+    view = view_of(_four_zones(unread), rotation_rpm=7200)
     inner, outer = zones.inner_rate(view), zones.outer_rate(view)
     assert inner is not None
     assert outer is not None
