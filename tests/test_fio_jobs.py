@@ -130,6 +130,17 @@ def test_times_are_those_of_fio() -> None:
         ("rw=write scramble_buffers=0", {"content": "repeated"}),
         ("rw=write", {"content": "incompressible", "bytes_per_worker": 64 * MIB}),
         ("rw=write io_size=1m", {"bytes_per_worker": MIB, "span_bytes": 64 * MIB}),
+        # Of a larger file random requests go everywhere, and what is in order to its beginning.
+        ("rw=randread filesize=256m", {"span_bytes": 256 * MIB, "bytes_per_worker": 64 * MIB}),
+        ("rw=read filesize=256m", {"span_bytes": 64 * MIB, "bytes_per_worker": 64 * MIB}),
+        ("rw=randread filesize=16m", {"span_bytes": 16 * MIB, "bytes_per_worker": 16 * MIB}),
+        ("rw=randread filesize=16m size=50%", {"span_bytes": 8 * MIB}),
+        ("rw=randread filesize=256m offset=25%", {"offset_bytes": 64 * MIB}),
+        # With gaps fio ends where no request fits any more, and else begins again.
+        ("rw=read:512k bs=1m", {"bytes_per_worker": 43 * MIB}),
+        ("rw=read:2m bs=1m", {"bytes_per_worker": 22 * MIB}),
+        ("rw=read:1m bs=1m", {"bytes_per_worker": 64 * MIB}),
+        ("rw=read:512k bs=1m io_size=128m", {"bytes_per_worker": 128 * MIB}),
         ("rw=write loops=3", {"bytes_per_worker": 192 * MIB}),
         ("rw=write number_ios=7", {"ios_per_worker": 7}),
         ("rw=write time_based runtime=5", {"bytes_per_worker": None, "end_s": None}),
@@ -145,6 +156,19 @@ def test_times_are_those_of_fio() -> None:
 def test_an_option_says_what_is_issued(tmp_path: Path, text: str, expected: dict[str, Any]) -> None:
     stream = _stream(tmp_path, text)
     assert {name: getattr(stream, name) for name in expected} == expected
+
+
+def test_what_does_not_fit_is_told_alike_with_and_without_a_log(tmp_path: Path) -> None:
+    file = tmp_path / "job.fio"
+    file.write_text("[a]\nsize=4m\nzonemode=strided\nzonesize=8m\n", "utf-8")
+    suite = find_suite(str(file))
+    sentences = []
+    for one in (suite, suite.logging(9)):
+        with pytest.raises(UserError) as refused:
+            one.plan(DRIVE)
+        sentences.append(str(refused.value))
+    assert sentences[0] == sentences[1]
+    assert "--log-ios" not in sentences[0]
 
 
 def test_jobs_run_together_until_one_waits(tmp_path: Path) -> None:
@@ -286,6 +310,11 @@ def test_variables_and_included_files_are_read(
         ("rate=1m\nthinktime=5", "a rate excludes"),
         ("nrfiles=4", "nrfiles=4 is refused"),
         ("rw=randread\nnrfiles=4\nfilesize=1m", "nrfiles=4 is refused"),
+        ("filesize=4k-1m", "filesize=4k-1m is refused: files of random sizes"),
+        ("filesize=4m\noffset=4m", "behind the end of the file"),
+        ("filesize=4m\noffset_increment=1m\nnumjobs=2", "use size"),
+        ("bs={{ block }}", "{{ block }} is to be filled in: it is a template"),
+        ("{% if ramp %}\nramp_time=9\n{% endif %}", "{% if ramp %} is to be filled in"),
         ("bs=$ncpus*(", "cannot be calculated"),
         ("flow=1", "do not wait for one another"),
         ("zonemode=zbd", "use strided or none"),

@@ -37,6 +37,8 @@ JOBS = {
         "rw=randread\nnorandommap\nzonemode=strided\nzonesize=128k\nzonerange=512k\n"
         "zoneskip=512k\nio_size=4m"
     ),
+    "gaps-to-the-end": "rw=read:6k",
+    "small-part-of-a-file": "rw=randread\nfilesize=32m\nsize=4m",
     "flushes": "rw=write\nfsync=16",
 }
 

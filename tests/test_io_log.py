@@ -129,7 +129,7 @@ def test_single_ios_can_be_queried_and_exported(
     header = (tmp_path / "tables" / "ios.csv").read_text().splitlines()[0]
     assert "completed_ns" in header
     assert main(["run", "latency", DISK, "--log-ios", "-1", "--out", out]) == 2
-    assert "--log-ios: log-ios = -1: use a whole number from 0" in capsys.readouterr().err
+    assert "--log-ios -1: use a whole number from 0" in capsys.readouterr().err
 
 
 def test_logs_of_a_test_that_began_anew_are_dropped(tmp_path: Path) -> None:

@@ -84,6 +84,24 @@ def test_the_terminal_and_the_page_say_it(
     assert document["ios"] == 2100
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("fio version 3 iolog\n0 a add\n9 a close\n", "no I/Os"),
+        ("0,0,4096\n1,4096,4096\n", "2 I/Os, all at the same time"),
+        ("fio version 3 iolog\n5 a read 0 4096\n", "1 I/O"),
+    ],
+)
+def test_a_trace_without_a_length_has_no_rate_and_no_unit(
+    tmp_path: Path, text: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.iolog"
+    file.write_text(text, "utf-8")
+    assert main(["trace", "info", str(file)]) == 0
+    [line] = [one for one in capsys.readouterr().out.splitlines() if one.startswith("length")]
+    assert line.removeprefix("length").strip() == said
+
+
 def test_plots_of_reuse_are_in_proportion_and_end_with_whole_intervals(tmp_path: Path) -> None:
     # Blocks come back after one other block, then after two thousand: nothing lies between.
     places = [n // 4 * 8192 + n % 2 * 4096 for n in range(4000)]

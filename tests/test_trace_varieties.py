@@ -179,7 +179,22 @@ FOREIGN = {
     "a histogram": (b"@us:\n[4, 8)   3 |@@@@      |\n", "bpftrace"),
     "Tectonic": (b"# block_id io_offset io_size op_time\n1 0 4096 1.0\n", "file system"),
     "Thesios": (b"filename,file_offset,request_io_size_bytes\na,0,1\n", "in files"),
+    "BCC's histogram": (
+        b"Tracing... Hit Ctrl-C to end.\n     usecs         : count     distribution\n"
+        b"         0 -> 1          : 12       |*****     |\n",
+        "BCC",
+    ),
     "words": (b"Offset;Length\n8;16\n", 'beginning with "Offset;Length"'),
+    # Words that mean something in the header of a table mean nothing in different lines.
+    "a text about tracing": (
+        b"Tracing\n======= \nMake the object files first.\nThe time of an event is in ns.\n",
+        'beginning with "Tracing"',
+    ),
+    "a text about events": (
+        b"Print sectors:\n# trace block:block_rq_complete\n# tplist block:block_rq_complete -v\n",
+        'beginning with "Print sectors:"',
+    ),
+    "empty lines": (b"\n \r\n\n", "empty lines only"),
     "hashes": (struct.pack("<IQIq", 9, 2**63 + 5, 100, -1) * 9, "no sectors of a drive"),
 }
 
@@ -190,6 +205,14 @@ def test_a_file_that_is_no_trace_is_called_what_it_seems_to_be(what: str, tmp_pa
     path = tmp_path / "lat.1.log"
     path.write_bytes(content)
     assert word in refusal(path, tmp_path)
+
+
+def test_a_line_that_does_not_fit_is_told_with_the_format(tmp_path: Path) -> None:
+    # With blanks behind its commas a trace of Tencent looks like a log of fio.
+    path = sample(tmp_path, "tencent.csv", "1538323200, 8, 8, 1, 1283\n" * 9)
+    assert 'line 1: the direction "8" is none (read as a write log of fio)' in refusal(
+        path, tmp_path
+    )
 
 
 def test_a_log_with_places_is_told_by_all_of_its_columns(tmp_path: Path) -> None:

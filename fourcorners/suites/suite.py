@@ -135,7 +135,11 @@ class Suite:
 
     def logging(self, log_ios: int) -> "Suite":
         """Every measurement keeps up to so many I/Os; raises :class:`UserError`."""
-        return suite_of({**self.document, "log-ios": log_ios}, "--log-ios")
+        try:
+            kept = LOG_IOS.read(log_ios)
+        except UserError as error:
+            raise UserError(f"--log-ios {log_ios!r}: {error}") from error
+        return replace(self, document={**self.document, "log-ios": log_ios}, log_ios=kept)
 
     def logged(self, measurement: Measurement) -> Measurement:
         """The measurement with the log of single I/Os that the suite asks for."""

@@ -28,10 +28,13 @@ def facts(found: TraceInformation) -> list[Fact]:
 
 
 def _length(found: TraceInformation) -> str:
-    rate = found.ios / (found.length_ns * NS) if found.length_ns else None
-    text = f"{wording.count(found.ios, 'I/O')} in {_time(found.length_ns)}"
-    if rate is not None:
-        text += f", {wording.number(rate)} a second"
+    if not found.ios:
+        return "no I/Os"
+    text = wording.count(found.ios, "I/O")
+    if not found.length_ns:
+        return text if found.ios == 1 else f"{text}, all at the same time"
+    rate = found.ios / (found.length_ns * NS)
+    text += f" in {_time(found.length_ns)}, {wording.number(rate)} a second"
     return f"{text}; times are multiples of {_time(found.time_step_ns)}"
 
 

@@ -74,11 +74,19 @@ pub struct Lines<F> {
     volumes: Volumes,
     lost: u64,
     name: String,
+    title: &'static str,
 }
 
 impl<F: LineFormat> Lines<F> {
-    /// Reads `input`, which sentences call `path`; a volume without a name is called `name`.
-    pub fn new(input: Box<dyn Read + Send>, path: PathBuf, name: &str, format: F) -> Lines<F> {
+    /// Reads `input`, which sentences call `path`, and what it was taken for `title`; a volume
+    /// without a name is called `name`.
+    pub fn new(
+        input: Box<dyn Read + Send>,
+        path: PathBuf,
+        name: &str,
+        title: &'static str,
+        format: F,
+    ) -> Lines<F> {
         Lines {
             input,
             path,
@@ -91,6 +99,7 @@ impl<F: LineFormat> Lines<F> {
             volumes: Volumes::default(),
             lost: 0,
             name: name.to_owned(),
+            title,
         }
     }
 
@@ -106,7 +115,12 @@ impl<F: LineFormat> Lines<F> {
     }
 
     fn wrong(&self, what: &str) -> Error {
-        Error::Malformed(format!("{}, line {}: {what}", self.path.display(), self.line))
+        Error::Malformed(format!(
+            "{}, line {}: {what} (read as {})",
+            self.path.display(),
+            self.line,
+            self.title
+        ))
     }
 
     /// Brings more bytes behind those that are left.

@@ -35,7 +35,11 @@ def pattern_of(job: ToldOptions, sizes: Sizes, size: Extent | None) -> dict[str,
     if job.of("norandommap", switch, False):
         return {"pattern": "random"}
     if sizes.several:
-        job.read_as.append("with several sizes a place may come again before all have come")
+        job.read_as.append(
+            "with several sizes a place may come again before all have come, and requests keep "
+            "their sizes: fio shortens those that reach a place that has come, more of them as the "
+            "area fills"
+        )
         return {"pattern": "random"}
     if "ba" in job.told:
         job.read_as.append("with blockalign a place may come again before all have come")

@@ -11,6 +11,7 @@ from fourcorners.suites.fio.quantities import amount, by_direction, number, seco
 from fourcorners.suites.fio.sizes import Sizes, sizes_of
 from fourcorners.suites.fio.told import Extent, ToldOptions
 from fourcorners.suites.replay import replay_table
+from fourcorners.units import shortened
 
 
 class FioJob(ToldOptions):
@@ -47,7 +48,7 @@ class FioJob(ToldOptions):
     def size(self) -> Extent | None:
         """The length of its area; ``None`` reaches to the end of the target."""
         files = max(self.of("nrfiles", whole, 1), 1)
-        size, of_file = self.extent_of("size"), self.extent_of("filesize")
+        size, of_file = self.extent_of("size"), self._file_bytes
         if files > 1:
             in_turn = self.told.get("file_service_type", "roundrobin").partition(":")[0]
             if not (self.is_random or in_turn == "sequential") or of_file is not None:
@@ -56,12 +57,54 @@ class FioJob(ToldOptions):
                     "turn, and beside filesize: write a job for each file"
                 )
             self.read_as.append(f"nrfiles={files}: the files are one area, one behind the other")
-        return of_file if size is None else size
+        if of_file is None:
+            return size
+        # As in fio, random requests go to all of the file, and what is in order to its beginning.
+        rest = of_file - int(self.offset)
+        if rest <= 0:
+            raise self.error("offset lies behind the end of the file that filesize says")
+        if self.increment and self.clones > 1:
+            raise self.error("offset_increment beside filesize is refused: use size")
+        if isinstance(size, float):
+            return min(rest, int(size * of_file))
+        return rest if size is None or self.is_random else min(rest, size)
+
+    @cached_property
+    def _file_bytes(self) -> int | None:
+        """The length of its file, where ``filesize`` says it."""
+        if "-" in self.told.get("filesize", ""):
+            raise self.error(
+                f"filesize={shortened(self.told['filesize'])} is refused: files of random sizes "
+                "are not made here: give one size"
+            )
+        return self.bytes_of("filesize") or None
+
+    @property
+    def _volume(self) -> Extent | None:
+        """What it transfers in one go; ``None`` is its area."""
+        volume, size = self.extent_of("io_size"), self.extent_of("size")
+        if volume is not None or not isinstance(self.size, int):
+            return volume
+        if isinstance(size, int) and size < self.size:
+            return size
+        return self._before_the_end(self.size)
+
+    def _before_the_end(self, size: int) -> int | None:
+        """What requests with gaps between them transfer where the area ends with a request, or
+        within the next one: fio stops there, and begins again only where the gap passes the end."""
+        block, (name, _, argument) = self.sizes.only, self.told.get("rw", "").partition(":")
+        if block is None or name not in ("read", "write") or not argument or "-" in argument:
+            return None
+        steps, left = divmod(size, block + amount(argument))
+        return (steps + (left == block)) * block or None if 0 < left <= block else None
 
     @cached_property
     def offset(self) -> Extent:
         """Where its area begins in its file."""
-        return self.extent_of("offset") or 0
+        told = self.extent_of("offset") or 0
+        if isinstance(told, float) and self._file_bytes is not None:
+            return int(told * self._file_bytes)
+        return told
 
     @cached_property
     def increment(self) -> int:
@@ -103,7 +146,7 @@ class FioJob(ToldOptions):
             if self.runtime_s is not None:
                 return found
             self.read_as.append("time_based without a runtime says nothing, as in fio")
-        volume = self.extent_of("io_size")
+        volume = self._volume
         found["amount-per-worker"] = "everything" if volume is None else text_of(volume)
         loops = self.of("loops", whole, 1)
         return found | ({"loops": loops} if loops > 1 else {})

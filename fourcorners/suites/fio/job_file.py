@@ -17,6 +17,7 @@ INCLUDES_MAX = 16
 """How deep a file may include others: fio's own limit."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_PLACEHOLDER = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
 _CALCULATION = re.compile(r"[\d\s()*/+-]{1,100}")
 _WORDS = re.compile(r"\$(pagesize|mb_memory|ncpus)\b")
 
@@ -59,6 +60,11 @@ def _sections(job_file: Path, lines: list[_Line]) -> list[FioSection]:
     own: dict[str, str] | None = None
     for path, number, text in lines:
         where = f"{path}, line {number}"
+        if placeholder := _PLACEHOLDER.search(text):
+            raise UserError(
+                f"{where}: {shortened(placeholder[0])} is to be filled in: it is a template, of "
+                "which another program makes job files"
+            )
         if text.startswith("["):
             name = text[1:].partition("]")[0].strip()
             if "]" not in text or not name:

@@ -89,9 +89,12 @@ pub(crate) struct TraceEvents {
 }
 
 impl TraceEvents {
-    /// Whether a line is an event of the block layer.
+    /// Whether a line is an event of the block layer: its name and a colon, which texts about
+    /// events do not have behind it.
     pub(crate) fn is_event(line: &[u8]) -> bool {
-        place_of_event(line).is_some()
+        let Some(place) = place_of_event(line) else { return false };
+        let behind = |byte: &u8| !byte.is_ascii_lowercase() && *byte != b'_';
+        line[place..].iter().copied().find(behind) == Some(b':')
     }
 }
 

@@ -28,8 +28,8 @@ const BINARY: [(&[u8], &str); 14] = [
 const UTF_16: &str =
     "it is text in UTF-16, as PowerShell writes it: make UTF-8 of it with iconv -f UTF-16 -t UTF-8";
 
-/// Words of texts, each of which is in the first lines of such a file.
-const TEXT: [(&[&[u8]], &str); 24] = [
+/// Words of texts, which stand together in one of the first lines of such a file.
+const TEXT: [(&[&[u8]], &str); 23] = [
     (
         &[b"version https://git-lfs"],
         "it is a pointer of Git LFS: fetch the file itself with git lfs pull",
@@ -41,7 +41,6 @@ const TEXT: [(&[&[u8]], &str); 24] = [
         "it is a result of fio as JSON: read it with fourcorners import; a trace is its iolog or a \
          log with log_offset=1",
     ),
-    (&[b"{\""], "it is JSON, of which no trace is read"),
     (
         &[b"COMM", b"PID", b"DISK", b"SECTOR"],
         "it is a table of biosnoop, whose times are those of completions as it printed them: \
@@ -83,7 +82,7 @@ const TEXT: [(&[&[u8]], &str); 24] = [
     (&[b"scsi_dispatch_cmd_start:"], DRIVER_EVENTS),
     (&[b"|@@"], "it is a histogram that bpftrace prints, which tells no I/Os"),
     (
-        &[b"distribution", b"|**"],
+        &[b": count", b"distribution"],
         "it is a histogram that a tool of BCC prints, which tells no I/Os",
     ),
     (
@@ -125,13 +124,21 @@ pub(crate) fn what_it_is(head: &[u8]) -> String {
         return what.to_owned();
     }
     let begin = &head[..head.len().min(WORDS_WITHIN)];
-    let has = |word: &&[u8]| memmem::find(begin, word).is_some();
-    if let Some((_, what)) = TEXT.iter().find(|(words, _)| words.iter().all(has)) {
+    let has_all = |words: &[&[u8]]| {
+        let mut lines = begin.split(|byte| *byte == b'\n');
+        lines.any(|line| words.iter().all(|word| memmem::find(line, word).is_some()))
+    };
+    if let Some((_, what)) = TEXT.iter().find(|(words, _)| has_all(words)) {
         return (*what).to_owned();
     }
     let lines = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
-    let first = lines.split(|byte| *byte == b'\n').map(|line| line.trim_ascii());
-    let first = first.into_iter().find(|line| !line.is_empty()).unwrap_or_default();
+    if matches!(lines.trim_ascii_start().first(), Some(b'{')) {
+        return "it is JSON, of which no trace is read".to_owned();
+    }
+    let mut lines = lines.split(|byte| *byte == b'\n').map(|line| line.trim_ascii());
+    let Some(first) = lines.find(|line| !line.is_empty()) else {
+        return "it has empty lines only".to_owned();
+    };
     format!(
         "its content is that of no format that is known, beginning with {}: docs/traces.md lists \
          them",

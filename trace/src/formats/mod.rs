@@ -320,31 +320,32 @@ pub(crate) fn reader(
     fn lines<F: LineFormat + 'static>(
         input: Box<dyn Read + Send>,
         path: PathBuf,
-        name: &str,
+        name: (&str, &'static str),
         format: F,
     ) -> Box<dyn Reader> {
-        Box::new(Lines::new(input, path, name, format))
+        Box::new(Lines::new(input, path, name.0, name.1, format))
     }
+    let told = (name, format.title());
     match format {
-        Format::Csv => lines(input, path, name, OwnCsv),
-        Format::FioIolog => lines(input, path, name, Iolog::default()),
+        Format::Csv => lines(input, path, told, OwnCsv),
+        Format::FioIolog => lines(input, path, told, Iolog::default()),
         Format::FioLog => {
             let file = path.file_name().unwrap_or_default().to_string_lossy();
             let has_latencies = !file.contains("_bw.") && !file.contains("_iops.");
-            lines(input, path, name, WriteLog { has_latencies })
+            lines(input, path, told, WriteLog { has_latencies })
         }
-        Format::Msr => lines(input, path, name, Msr::default()),
-        Format::Alibaba => lines(input, path, name, Alibaba),
-        Format::Tencent => lines(input, path, name, Tencent),
-        Format::Systor => lines(input, path, name, Systor),
-        Format::Spc => lines(input, path, name, Spc),
-        Format::Fiu => lines(input, path, name, Fiu::default()),
-        Format::Nexus => lines(input, path, name, Nexus),
-        Format::Etw => lines(input, path, name, Etw::default()),
-        Format::Blkparse => lines(input, path, name, Blkparse::default()),
-        Format::TraceEvents => lines(input, path, name, TraceEvents::default()),
-        Format::DiskSim => lines(input, path, name, DiskSim),
-        Format::DiskMon => lines(input, path, name, DiskMon),
+        Format::Msr => lines(input, path, told, Msr::default()),
+        Format::Alibaba => lines(input, path, told, Alibaba),
+        Format::Tencent => lines(input, path, told, Tencent),
+        Format::Systor => lines(input, path, told, Systor),
+        Format::Spc => lines(input, path, told, Spc),
+        Format::Fiu => lines(input, path, told, Fiu::default()),
+        Format::Nexus => lines(input, path, told, Nexus),
+        Format::Etw => lines(input, path, told, Etw::default()),
+        Format::Blkparse => lines(input, path, told, Blkparse::default()),
+        Format::TraceEvents => lines(input, path, told, TraceEvents::default()),
+        Format::DiskSim => lines(input, path, told, DiskSim),
+        Format::DiskMon => lines(input, path, told, DiskMon),
         Format::OracleGeneral => Box::new(OracleGeneral::new(input, path, name)),
         Format::Vscsi => Box::new(Vscsi::new(input, path, name)),
         Format::Parquet | Format::Blktrace => unreachable!("they are opened from files"),
