@@ -158,19 +158,6 @@ def test_an_option_says_what_is_issued(tmp_path: Path, text: str, expected: dict
     assert {name: getattr(stream, name) for name in expected} == expected
 
 
-def test_what_does_not_fit_is_told_alike_with_and_without_a_log(tmp_path: Path) -> None:
-    file = tmp_path / "job.fio"
-    file.write_text("[a]\nsize=4m\nzonemode=strided\nzonesize=8m\n", "utf-8")
-    suite = find_suite(str(file))
-    sentences = []
-    for one in (suite, suite.logging(9)):
-        with pytest.raises(UserError) as refused:
-            one.plan(DRIVE)
-        sentences.append(str(refused.value))
-    assert sentences[0] == sentences[1]
-    assert "--log-ios" not in sentences[0]
-
-
 def test_jobs_run_together_until_one_waits(tmp_path: Path) -> None:
     first, second = _measured(
         tmp_path,

@@ -10,8 +10,11 @@ import fourcorners as fc
 from fourcorners.analysis import latency_over_time
 from fourcorners.cli import main
 from fourcorners.documents import plain
+from fourcorners.errors import UserError
 from fourcorners.reporting.charts import tests as charted
 from fourcorners.store import schema
+from fourcorners.suites import Subject
+from fourcorners.suites.suite import find_suite
 
 DISK = "sim:wd6400aaks"
 
@@ -141,3 +144,16 @@ def test_logs_of_a_test_that_began_anew_are_dropped(tmp_path: Path) -> None:
     writer = RunWriter.reopen(folder.claim(run.path), set())
     assert list((writer.path / schema.IOS).iterdir()) == []
     writer.abandon()
+
+
+def test_what_does_not_fit_is_told_alike_with_and_without_a_log(tmp_path: Path) -> None:
+    file = tmp_path / "job.fio"
+    file.write_text("[a]\nsize=4m\nzonemode=strided\nzonesize=8m\n", "utf-8")
+    suite = find_suite(str(file))
+    sentences = []
+    for one in (suite, suite.logging(9)):
+        with pytest.raises(UserError) as refused:
+            one.plan(Subject("simulated", 10**9))
+        sentences.append(str(refused.value))
+    assert sentences[0] == sentences[1]
+    assert "--log-ios" not in sentences[0]
