@@ -144,9 +144,39 @@ def test_noise_of_reads_makes_no_time_on_the_channel(slope_s: float) -> None:
         points=lambda *_: [],
         value={"link_ceiling": 1 / link_s}.get,
     )
-    (least, most), shown = read_cost._channel(cast(View, view), 260e-6, 107e-6)
+    (least, most), shown, _ = read_cost._channel(cast(View, view), 260e-6, 107e-6)
     assert shown is (slope_s > 0)
     assert least <= slope_s <= most
+
+
+@pytest.mark.parametrize(
+    ("slope_s", "wait_s", "whole"),
+    [(0.17e-9, 19.6e-6, 8192), (0.0, 19.6e-6, 8192), (2.4e-9, 19.6e-6, None), (0.17e-9, 0.0, None)],
+)
+def test_pairs_that_wait_longer_than_parts_differ_show_that_pages_move_as_a_whole(
+    slope_s: float, wait_s: float, whole: int | None
+) -> None:
+    """SimpleSSD moves a page over the channel whatever is read of it, and a part of it only through
+    its memory, whose time is not the channel's."""
+    link_s = 0.3125e-9
+    sizes = {n: (67e-6 + n * (slope_s + link_s), 0.0) for n in (512, 3584, 7680)}
+    # Of nine tenths of the reads that are typical, four wait.
+    pairs_s = {n: 71e-6 + (wait_s * 4 / 9 if n % 4 == 0 else 0.0) for n in range(1, 8)}
+    view = SimpleNamespace(
+        once=lambda function, *_: {
+            conflicting_reads.seen: SimpleNamespace(block_bytes=2048),
+            conflicting_reads.alone: sizes,
+            conflicting_reads.pairs: SimpleNamespace(latency_s=pairs_s, error_s=0.0),
+        }[function],
+        points=lambda *_: [],
+        value={"link_ceiling": 1 / link_s, "dies": 16, "channels": 4, "page_bytes": 8192}.get,
+    )
+    (least, most), _, found = read_cost._channel(cast(View, view), 70e-6, 59.6e-6)
+    assert found == whole
+    if whole:
+        assert least * whole <= wait_s <= most * whole
+    else:
+        assert least <= slope_s <= most
 
 
 @pytest.mark.parametrize(

@@ -171,12 +171,14 @@ def test_writes_that_mostly_wait_exclude_no_log_blocks(points: int, value: float
     assert found.verdict == ("not identifiable" if value is None else "measured")
 
 
-@pytest.mark.parametrize(("stops", "value"), [(1, 0.0), (4, 1.0)])
-def test_a_single_stop_of_the_drive_makes_no_log_blocks(stops: int, value: float) -> None:
+@pytest.mark.parametrize(("stops", "value"), [((13,), 0.0), ((2, 6, 9, 13), 1.0)])
+def test_a_single_stop_of_the_drive_makes_no_log_blocks(
+    stops: tuple[int, ...], value: float
+) -> None:
     """Writes complete before the next second of a stop is over: fewer than are outstanding."""
     run = FakeRun()
     for number in range(14):
-        recording, stopped = f"probe-alignment/{number}", number >= 14 - stops
+        recording, stopped = f"probe-alignment/{number}", number in stops
         about: dict[str, Any] = {
             "boundary_bytes": 1024 << number // 2,
             "where": ("at", "across")[number % 2],
@@ -203,6 +205,37 @@ def test_a_drive_that_is_slow_at_first_only_has_no_log_blocks(
         }
         run.add(recording, "write", iops=1 / mean_s, elapsed_s=1, queue_depth=32, **about)
         _latencies(run, recording, "write", {32e3 * mean_s: round(1 / mean_s)})
+    assert log_blocks.log_blocks(_view(run)).value == value
+
+
+@pytest.mark.parametrize(
+    ("quick", "near_s", "value"),
+    [((0, 1, 2, 3), None, None), ((0, 1, 2, 3), 0.3e-3, 1.0), ((0, 1, 2, 9), None, 1.0)],
+)
+def test_a_drive_that_slows_down_once_may_have_begun_to_collect(
+    quick: tuple[int, ...], near_s: float | None, value: float | None
+) -> None:
+    """SimpleSSD's page mapping collects for each write when its erased blocks are used up. Logs of
+    a few blocks are quick again."""
+    run = FakeRun()
+    for number in range(14):
+        recording, mean_s = f"probe-alignment/{number}", 0.04e-3 if number in quick else 75e-3
+        about: dict[str, Any] = {
+            "boundary_bytes": 1024 << number // 2,
+            "where": ("at", "across")[number % 2],
+        }
+        run.add(recording, "write", iops=1 / mean_s, elapsed_s=1, queue_depth=32, **about)
+        _latencies(run, recording, "write", {32e3 * mean_s: 1000})
+    if near_s is not None:
+        run.add(
+            "probe-alignment/near",
+            "write",
+            iops=1 / near_s,
+            elapsed_s=1,
+            queue_depth=32,
+            near_bytes=65536,
+        )
+        _latencies(run, "probe-alignment/near", "write", {32e3 * near_s: 1000})
     assert log_blocks.log_blocks(_view(run)).value == value
 
 

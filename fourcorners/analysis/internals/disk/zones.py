@@ -67,6 +67,11 @@ _UNREAD_MAX = 0.02
 """With this probability a zone may begin behind the last place that was read, unsaid: the share of
 false claims that the contest of the probes accepts."""
 
+_SMALL_ZONE = 0.02
+"""A zone that holds less of the disk than this is not counted; it is the share from which on the
+truths of the specimens count one. More than this behind the last place may hold a zone, whatever
+the length of the others, since the last zone ends anywhere."""
+
 _LINK_NEAR = 0.97
 """From this share of the link's rate on, the link may be the limit."""
 
@@ -265,7 +270,8 @@ def count(view: View) -> Answer:
     ends = {"first": zones.rates[0], "last": zones.rates[-1]}
     said = say("one", **ends) if number == 1 else say("steps", steps=number - 1, **ends)
     answer = known(number, said, detail=zones.detail | {"goodness": zones.goodness})
-    if unread := _zones_unread(view, zones):
+    least = _SMALL_ZONE * (capacity_bytes(view.run) or math.inf)
+    if unread := _zones_unread(view, zones, least if number > 1 else math.inf):
         return unread
     # Rates that fall from zone to zone show the order of the addresses.
     falls = None if number == 1 else True
@@ -326,13 +332,13 @@ def _unread_bytes(view: View) -> float:
     return float(capacity - places.offset[-1] - places.reads[-1] * places.block_bytes[-1])
 
 
-def _zones_unread(view: View, zones: _Zones) -> Answer | None:
-    """The answer where whole zones may lie behind the last place that was read: what is left of a
-    small disk may be longer than the shortest zone. ``None`` elsewhere."""
+def _zones_unread(view: View, zones: _Zones, least: float = math.inf) -> Answer | None:
+    """The answer where zones of at least so many bytes, or as long as the shortest one, may lie
+    behind the last place that was read: much of a small disk does. ``None`` elsewhere."""
     starts = [view.once(_places).offset[start] for start, _ in zones.ranges]
     shortest = min((later - one for one, later in itertools.pairwise(starts)), default=math.inf)
     unread = _unread_bytes(view)
-    if unread < shortest:
+    if unread < min(shortest, least):
         return None
     said = say("zones.unread", zones=len(zones.ranges), unread=unread)
     return unknown(said, detail=zones.detail)

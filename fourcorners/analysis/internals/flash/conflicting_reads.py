@@ -173,6 +173,12 @@ def typical_s(m: Measured) -> tuple[float, float]:
     return typical, _OF_HALVES * math.sqrt(squares) / float(most.sum())
 
 
+def second_waits_s(pair_s: float, without_s: float) -> float:
+    """How long the second of two reads waits, by the typical latencies of such pairs and of others
+    that do not wait. What a typical latency leaves out are second reads."""
+    return (pair_s - without_s) * _TYPICAL / (_TYPICAL - 0.5)
+
+
 def alone(view: View) -> dict[int, tuple[float, float]]:
     """For each size of single reads their typical latency and its standard error, in seconds."""
     found = by(points(view, "alone"), PointAxis.ALONE)

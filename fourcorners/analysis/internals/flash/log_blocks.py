@@ -9,7 +9,9 @@ blocks, because there is room for their logs, or some of them take many times as
 
 Many planes that merge side by side, or logs that many blocks share, make the mean write as short as
 that of a drive that maps pages and collects garbage. A drive without log blocks is therefore one
-whose writes do not spend most of their time in such waits.
+whose writes do not spend most of their time in such waits. A drive that slows down once and stays
+slow may have filled its logs or have begun to collect garbage, and only quick writes within a few
+blocks tell which.
 """
 
 from __future__ import annotations
@@ -77,6 +79,8 @@ def log_blocks(view: View) -> Answer:
         there, said = False, say("no_rewrites", slowest_s=slowest_s)
     elif apart > _APART:
         there, said = True, say("quick_nearby", median_s=median_s)
+    elif _slows_down_once(points):
+        said = say("slows_down_once", quickest_s=quickest_s, longest_s=longest_s)
     elif varies > _APART:
         there, said = True, say("varies", quickest_s=quickest_s, longest_s=longest_s)
     elif near_s is not None and max(varies, apart) < _APART / 2:
@@ -101,6 +105,16 @@ def _after_the_start(points: list[Measured]) -> list[Measured]:
         if min(times_s[:first]) >= _APART * max(times_s[first:]):
             return points[first:]
     return points
+
+
+def _slows_down_once(points: list[Measured]) -> bool:
+    """Whether each point after some point took :data:`_APART` times as long as any before. Logs
+    fill up so, and so do the erased blocks of a drive that maps pages, which then collects garbage
+    for each write. Where logs are full from the start, quick points lie among slow ones."""
+    times_s = [_write_s(m) for m in points]
+    return any(
+        min(times_s[slow:]) >= _APART * max(times_s[:slow]) for slow in range(1, len(times_s))
+    )
 
 
 def _write_s(m: Measured) -> float:

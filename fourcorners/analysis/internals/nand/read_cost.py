@@ -130,8 +130,8 @@ def read_cost(view: View) -> ReadCost | None:
         and seconds <= _MEMORY_MAX * idle
         and (die_s is None or seconds < die_s or in_memory(seconds, alone, die_s, plain))
     ]
-    per_byte, measured = _channel(view, idle, die_s)
-    moved = _moved(view, sum(per_byte) / 2 if measured else 0.0)
+    per_byte, measured, whole = _channel(view, idle, die_s)
+    moved = (whole, whole) if whole else _moved(view, sum(per_byte) / 2 if measured else 0.0)
     return ReadCost(idle, die_s, min(cached, default=None), per_byte, moved, measured)
 
 
@@ -197,14 +197,23 @@ def link_s(view: View) -> tuple[float, float]:
     return (0.0, 1 / fastest) if ceiling is None else (1 / max(ceiling, fastest),) * 2
 
 
-def _channel(view: View, idle_s: float, die_s: float | None) -> tuple[tuple[float, float], bool]:
-    """The time of a byte on the channel: from single reads of a part and of all of a page, or else
-    from pairs of which one waits for the other's page."""
+def _channel(
+    view: View, idle_s: float, die_s: float | None
+) -> tuple[tuple[float, float], bool, int | None]:
+    """The least and greatest time of a byte on the channel, whether it was measured, and how much
+    the channel moves for each read if that does not depend on what is asked for.
+
+    Single reads of a part and of all of a page show it, or else pairs of which one waits for the
+    other's page. No read waits longer than the other one has the channel; if pairs wait longer than
+    the difference of single reads allows, this difference arises elsewhere, as in the controller's
+    memory, and the channel moves a whole page for each read.
+    """
     seen = view.once(conflicting_reads.seen)
     assert seen is not None
     link = link_s(view)
     sizes = list(view.once(conflicting_reads.alone).items())
     if len(sizes) >= 2:
+        waits = _channel_waits(view, die_s)
         (small, (small_s, small_error_s)), (large, (large_s, large_error_s)) = sizes[-2:]
         both = (large_s - small_s) / (large - small)
         error = math.hypot(small_error_s, large_error_s) / (large - small)
@@ -212,27 +221,54 @@ def _channel(view: View, idle_s: float, die_s: float | None) -> tuple[tuple[floa
         # So many standard errors of the mean latencies make no slope of their own.
         by_chance = float(scipy.stats.norm.isf(FALSE_ALARM)) * error
         shows = least if view.value("link_ceiling") else most
+        chance = two_sided_t(math.inf) * error
+        low = (1 - _SLOPE_TOLERANCE) * max(least - chance, 0.0)
+        high = (1 + _SLOPE_TOLERANCE) * (most + chance)
+        page = int(view.value("page_bytes") or large)
+        if waits is not None and waits.least_s - waits.chance_s > max(
+            high * page, _SLOPE_MIN * idle_s
+        ):
+            return (waits.least_s / page, waits.most_s / page), True, page
         if (shows - by_chance) * large > _SLOPE_MIN * idle_s:
-            chance = two_sided_t(math.inf) * error
-            low = (1 - _SLOPE_TOLERANCE) * max(least - chance, 0.0)
-            return (low, (1 + _SLOPE_TOLERANCE) * (most + chance)), True
-        dies, channels = view.value("dies"), view.value("channels")
-        pairs_s = view.once(conflicting_reads.pairs, "together").latency_s.values()
-        if pairs_s and dies and channels and channels < dies:
-            alone_s = (sizes[0][1][0] + large_s) / 2
-            least_s = min(pairs_s)
-            # The longest waits may be those of two reads of one die.
-            shared_s = [
-                one for one in pairs_s if not die_s or 2 * (one - least_s) < _DIE_WAITS * die_s
-            ]
-            wait = 2 * (max(shared_s) - least_s)
-            late = max(2 * (least_s - alone_s), 0.0)
-            low, high = max(wait - large * link[1], 0.0) / large, (wait + late) / large
-            # Without shorter waits, the longest may be for a slow channel.
-            shown = high if len(shared_s) == len(pairs_s) else low
-            if shown * large > _SLOPE_MIN * idle_s:
-                return (low, high), True
+            return (low, high), True, None
+        if waits is not None and waits.shows_s > _SLOPE_MIN * idle_s:
+            return (waits.least_s / large, waits.most_s / large), True, None
     most = _PER_BYTE_MAX_S
     if die_s is not None:
         most = min(most, die_s / seen.block_bytes)
-    return (0.0, most), False
+    return (0.0, most), False, None
+
+
+@dataclass(frozen=True)
+class _ChannelWaits:
+    """How long one of two reads waits for the channel, in seconds: the least and the greatest time,
+    by how much chance may be off, and the time that is to tell whether there are such waits."""
+
+    least_s: float
+    most_s: float
+    chance_s: float
+    shows_s: float
+
+
+def _channel_waits(view: View, die_s: float | None) -> _ChannelWaits | None:
+    """The waits for the channel; ``None`` where dies do not share one."""
+    found = view.once(conflicting_reads.pairs, "together")
+    sizes = list(view.once(conflicting_reads.alone).items())
+    dies, channels = view.value("dies"), view.value("channels")
+    if not found.latency_s or not dies or not channels or channels >= dies:
+        return None
+    (_, (small_s, _)), (large, (large_s, _)) = sizes[0], sizes[-1]
+    least_s = min(found.latency_s.values())
+    # The longest waits may be those of two reads of one die.
+    shared_s = [
+        one
+        for one in found.latency_s.values()
+        if not die_s or 2 * (one - least_s) < _DIE_WAITS * die_s
+    ]
+    wait = conflicting_reads.second_waits_s(max(shared_s), least_s)
+    late = max(2 * (least_s - (small_s + large_s) / 2), 0.0)
+    low, high = max(wait - large * link_s(view)[1], 0.0), wait + late
+    error_s = conflicting_reads.second_waits_s(math.sqrt(2) * found.error_s, 0.0)
+    chance = two_sided_t(math.inf) * error_s
+    # Without shorter waits, the longest may be for a slow channel.
+    return _ChannelWaits(low, high, chance, high if len(shared_s) == len(found.latency_s) else low)
