@@ -207,6 +207,34 @@ def test_a_pause_in_the_reads_of_one_size_is_in_the_interval() -> None:
     assert found.interval[0] <= rate
 
 
+def test_reads_that_were_begun_before_the_measured_time_are_in_the_interval() -> None:
+    """As of a foreign drive (number 44 of the fourth arena), which served 32 reads of 1 MiB side by
+    side: they ended just after the ramp, so that 101 were counted in the time of 98."""
+    run, rate, depth = FakeRun(), 140.3e6, 32
+    for size, count, more in ((131_072, 567, 0), (1_048_576, 101, 3)):
+        usual_s = size / rate
+        each_s = usual_s * (count - more) / count
+        id = f"probe-depth/link/erased/{size}"
+        run.add(
+            id,
+            "read",
+            iops=1 / each_s,
+            latency_mean_s=depth * each_s,
+            queue_depth=depth,
+            of="erased",
+            block_bytes=size,
+        )
+        full_ns = round(depth * usual_s * 1e9)
+        latencies = np.array([round(full_ns * 0.87), full_ns])
+        run.histograms[id, "read"] = (latencies, latencies, np.array([30, count - 30]))
+    _large(run, "written", 80e6)
+    found = generation.ceiling(view_of(run))
+    assert found.value is not None
+    assert found.value > 1.02 * rate
+    assert found.interval is not None
+    assert found.interval[0] <= rate
+
+
 def test_a_link_needs_no_generation() -> None:
     run = FakeRun()
     _large(run, "written", 300e6)

@@ -453,6 +453,23 @@ def test_a_multiple_of_a_period_is_the_shortest_that_explains_the_places(
     assert cycle.unit_bytes == pytest.approx((times if skipped else 1) * 2e6, rel=0.01)
 
 
+def test_planes_of_two_places_in_turn_are_told_apart_by_where_in_a_period_they_wait() -> None:
+    """As on a foreign drive (number 21 of the fourth arena): the erasures of one of the planes come
+    in the even halves of a period, and those of another one a little later in the odd ones, so
+    that a place waits in all halves."""
+    chance = np.random.default_rng(8)
+    at_bytes = np.sort(chance.uniform(0, 560e6, 120_000))
+    place = chance.integers(0, 8, len(at_bytes))
+    turns = at_bytes / 4.2e6 - place * 0.11
+    halves, phase = np.divmod(turns, 1)
+    met = (halves % 2 == 0) & (phase < 0.01) | (halves % 2 == 1) & (np.abs(phase - 0.125) < 0.005)
+    met &= chance.random((8, 200))[place, halves.astype(np.int64)] < 0.5
+    seconds = chance.uniform(1e-4, 6e-4, len(at_bytes)) + 2.2e-3 * met
+    cycle = erase_cycle(Waits(place, at_bytes, seconds, 29e6))
+    assert cycle is not None
+    assert cycle.unit_bytes == pytest.approx(8.4e6, rel=0.01)
+
+
 def test_stalls_nearer_than_rare_waits_are_no_distance_of_blocks() -> None:
     """Reads waited six times, after every 256 MiB, and the drive stalled after every 128 MiB."""
     rare = Cycle(256 * MIB, 2 * MIB, 5e-3, 6.2, 0.99, 1e-3, 20.0)

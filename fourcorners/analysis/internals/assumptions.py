@@ -23,6 +23,7 @@ class Assumption(StrEnum):
     PLANES_WAIT = "planes_wait"
     NOT_HASHED = "not_hashed"
     ONE_PLANE = "one_plane"
+    ARRAY_LONGEST = "array_longest"
     PAGE_IN_STRIPE = "page_in_stripe"
     UNITS_ALIKE = "units_alike"
     LINK_SLOWEST = "link_slowest"

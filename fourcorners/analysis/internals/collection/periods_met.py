@@ -30,6 +30,18 @@ def numbers_met(at_bytes: Floats, unit_bytes: float) -> npt.NDArray[np.int64]:
     return np.unique(np.round(turns - phase).astype(np.int64))
 
 
+def by_phase(at_bytes: Floats, unit_bytes: float, one_bytes: float) -> list[Floats]:
+    """The waits of a place, apart by where in the period they come: two that are further apart than
+    ``one_bytes``, with none in between, are for erasures of different planes."""
+    phases = at_bytes % unit_bytes
+    order = np.argsort(phases)
+    gaps = np.diff(phases[order], append=phases[order[0]] + unit_bytes)
+    # The period begins after a gap, so that none of the groups goes on over its end.
+    begin = int(np.argmax(gaps)) + 1
+    order, gaps = np.roll(order, -begin), np.roll(gaps, -begin)
+    return np.split(at_bytes[order], np.flatnonzero(gaps[:-1] > one_bytes) + 1)
+
+
 def gain_of_parts(of_places: list[npt.NDArray[np.int64]], times: int) -> float:
     """What the log-likelihood gains if each place uses the parts of so many periods as it does, and
     not alike, less the Bayesian criterion's price of that; zero where fewer than half of the places

@@ -21,6 +21,7 @@ from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.collection.in_time import comes_by_the_clock
 from fourcorners.analysis.internals.collection.periods_met import (
     MULTIPLES_MAX,
+    by_phase,
     chance_of_gaps,
     gain_of_parts,
     numbers_met,
@@ -176,15 +177,23 @@ def _whole(reads: Waits, found: Cycle) -> Cycle:
     Planes of a die that are at other pages of their blocks make a place wait several times in the
     period of its blocks. If these times are multiples of a fraction of it, the fraction has the
     highest coherence, but each place waits in the same few of its parts, and never in the others.
+    They may also be near a multiple only, as where planes take turns and collect by themselves: the
+    planes of a place are then told apart by where in the period their waits come. One erasure holds
+    up reads that were issued at most the longest wait apart.
     """
     waits = reads.chosen(reads.seconds > found.level_s)
     written = float(reads.at_bytes[-1])
-    of_places = [numbers_met(at_bytes, found.unit_bytes) for at_bytes in _by_place(waits)]
+    one_bytes = reads.pace_bytes_per_second * float(reads.seconds.max())
+    of_planes = [
+        numbers_met(at_bytes, found.unit_bytes)
+        for place in _by_place(waits)
+        for at_bytes in by_phase(place, found.unit_bytes, one_bytes)
+    ]
     best, most = 1, 0.0
     for times in range(2, MULTIPLES_MAX + 1):
         if written / (times * found.unit_bytes) < EVENTS_MIN:
             break
-        gained = gain_of_parts(of_places, times)
+        gained = gain_of_parts(of_planes, times)
         if gained > most:
             best, most = times, gained
     return replace(

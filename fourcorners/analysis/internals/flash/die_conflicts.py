@@ -12,6 +12,7 @@ from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.flash.boundary_reads import Crossings
 from fourcorners.analysis.internals.flash.conflicting_reads import (
     PAIRS,
+    alone,
     planes_follow,
     points,
     seen,
@@ -22,6 +23,7 @@ from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.levels import DIE, PLANES_MAX
 from fourcorners.analysis.internals.flash.strided_reads import Unread
 from fourcorners.analysis.internals.link.generation import LARGE
+from fourcorners.analysis.internals.thresholds import TWICE
 from fourcorners.analysis.internals.view import PointAxis, View, ids
 from fourcorners.sentences import Said, say
 
@@ -82,6 +84,34 @@ def stripe(view: View) -> Answer:
 
 def page(view: View) -> Answer:
     """Finds the page: how many bytes one array read of a die fetches."""
+    found, whole = _page(view)
+    if whole:
+        return found.checked(Assumption.ARRAY_LONGEST, None)
+    shown = view.once(_transfer_is_short)
+    if found.value is None or shown is None:
+        return found
+    return found.checked(Assumption.ARRAY_LONGEST, shown, ids(points(view, "across", "alone")))
+
+
+def _transfer_is_short(view: View) -> bool | None:
+    """Whether the transfer of a second block does not explain that a read of both takes twice as
+    long: beside an array read, or after it, it adds at most its own time. Of that the time of
+    further bytes of single reads is a bound, since it has the link's part in it; unless a channel
+    passes whole mapping units, so that both sizes bring the same. ``None`` where that may be."""
+    seen = _seen(view)
+    single = view.once(alone)
+    if seen.page_bytes is None or len(single) < 2:
+        return None
+    (small, (small_s, _)), *_, (large, (large_s, _)) = single.items()
+    added_s = (large_s - small_s) / (large - small) * seen.block_bytes
+    if added_s * seen.one_die >= TWICE - 1:
+        return False
+    unit = view.value("mapping_unit")
+    return True if unit is not None and 2 * unit <= seen.page_bytes else None
+
+
+def _page(view: View) -> tuple[Answer, bool]:
+    """The page, and whether it is the whole stripe, so that no read took twice as long."""
     seen = _seen(view)
     evidence, detail = ids(points(view, "window", "across")), _across(seen)
     stripe, page = seen.stripe_bytes, seen.page_bytes
@@ -90,16 +120,16 @@ def page(view: View) -> Answer:
         if crossed is not None and crossed.page_bytes is not None:
             pages = crossed.stripe_bytes // crossed.page_bytes
             said = say("crossed" if pages > 1 else "no_second_read", pages=pages)
-            return _crossed(view, seen, crossed, crossed.page_bytes, said)
+            return _crossed(view, seen, crossed, crossed.page_bytes, said), pages == 1
         if unread is not None and unread.page_bytes is not None:
             part = unread.page_bytes < (unread.stripe_bytes or 0)
             said = say("once_read_part" if part else "once_read_whole")
-            return _once(view, unread, unread.page_bytes, said)
+            return _once(view, unread, unread.page_bytes, said), not part
         why = _no_stripe(seen) if stripe is None else say("disturbed")
-        return unknown(why, detail=detail, evidence=evidence)
+        return unknown(why, detail=detail, evidence=evidence), False
     detail["goodness"] = {"spread_within": _spread(seen, stripe)}
     if page > _PAGE_MAX_BYTES:
-        return unknown(say("no_page", part=page), detail=detail, evidence=evidence)
+        return unknown(say("no_page", part=page), detail=detail, evidence=evidence), False
     if page <= min(seen.across):
         found = known(page, say("or_less"), detail=detail, evidence=evidence)
     elif page == stripe:
@@ -110,11 +140,11 @@ def page(view: View) -> Answer:
         found = found.checked(Assumption.ONE_PLANE, True, evidence)
     large = [m for m in LARGE(view) if m.point[PointAxis.OF] == "written"]
     if seen.units is None or not large:
-        return found
+        return found, page == stripe
     # Each page takes its die a read, at no higher rate than those of one place.
     most = seen.units * page * seen.one_die
     holds = max(m.bytes_per_second for m in large) <= _PAGES_MOST * most
-    return found.checked(Assumption.PAGE_IN_STRIPE, holds, ids(large))
+    return found.checked(Assumption.PAGE_IN_STRIPE, holds, ids(large)), page == stripe
 
 
 def dies(view: View) -> Answer:

@@ -213,6 +213,7 @@ def _carried(view: View) -> _Carried | Answer:
         _spread(slopes, slopes[of]),
         rate / slopes[of] - 1,
         _pauses(shown, slopes[of]) + max(_chance(shown), _ERROR_MIN),
+        _begun_before(shown, slopes[of]) + max(_chance(shown), _ERROR_MIN),
     )
     if error > UNSURE:
         said = say("link_ceiling.unsure", rate=rate, error=error)
@@ -245,6 +246,19 @@ def _pauses(points: Sequence[Measured], slope: float) -> float:
     most = max(map(usual, points))
     without = _slope(points, lambda m: usual(m) / most) if most > 0 else None
     return 0.0 if without is None else abs(without / slope - 1)
+
+
+def _begun_before(points: Sequence[Measured], slope: float) -> float:
+    """By how much the slope is off, as a share, if reads were counted that were served before they
+    could be. Reads that are issued together and served side by side end together: those of the
+    start, when the measured time begins. A read that finds all others outstanding waits for each,
+    so that most reads then wait for longer than the count allows."""
+
+    def longer(m: Measured) -> float:
+        return max(1.0, m.iops * (m.latency_percentile_s(50) or 0.0) / (m.queue_depth or math.inf))
+
+    settled = _slope(points, longer)
+    return 0.0 if settled is None else abs(settled / slope - 1)
 
 
 def _chance(points: Sequence[Measured]) -> float:
