@@ -9,7 +9,12 @@ from analysis_fixture import FakeRun
 from explain_fixture import view_of
 
 from fourcorners.analysis.internals.assumptions import Assumption
-from fourcorners.analysis.internals.flash import channels, die_conflicts, parallel_units
+from fourcorners.analysis.internals.flash import (
+    channels,
+    conflicting_reads,
+    die_conflicts,
+    parallel_units,
+)
 from fourcorners.analysis.internals.flash.levels import Pairs, levels
 from fourcorners.analysis.internals.link import generation
 from fourcorners.analysis.internals.nand.read_cost import read_cost
@@ -234,3 +239,24 @@ def test_twice_the_data_on_a_slow_channel_is_no_second_page(
     found = die_conflicts.page(view_of(run, mapping_unit=float(KIB)))
     holds = [c.holds for c in found.checks if c.assumption == Assumption.ARRAY_LONGEST]
     assert holds == [told]
+
+
+@pytest.mark.parametrize("hashed", [False, True])
+def test_places_that_conflict_at_other_distances_than_whole_turns_are_no_rotation(
+    hashed: bool,
+) -> None:
+    """A hash sends the stripe to the exclusive or of the digits of its number, so that distances
+    of 9, 18, 27 and more stripes conflict, and 65 too."""
+    run, stripe, one = FakeRun(), 4 * KIB, 14_000.0
+    Drive(dies=9 if hashed else 8, alone_s={}, pair_s={}).probed(run)
+    for apart in (*range(1, 129), 256, 512):
+        number, die = apart, 0
+        while number:
+            number, die = number // 8, die ^ number % 8
+        meets = die == 0 if hashed else apart % 8 == 0
+        axes = {"distance_bytes": apart * stripe}
+        run.add(f"probe-conflicts/pair/{apart * stripe}", "read", iops=one * (2 - meets), **axes)
+    view = view_of(run)
+    checks = {c.assumption: c.holds for c in die_conflicts.dies(view).checks}
+    assert checks[Assumption.NOT_HASHED] == (not hashed)
+    assert conflicting_reads.units(view) == (None if hashed else 8)

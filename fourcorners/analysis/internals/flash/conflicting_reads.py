@@ -199,13 +199,14 @@ def pairs(view: View, kind: str) -> Pairs:
 
 def units(view: View) -> int | None:
     """The number of units (dies, or planes that are read together) that take stripes in rotation;
-    ``None`` where none do, or where they are not all."""
+    ``None`` where none do, where they are not all, or where places conflict at other distances than
+    whole turns."""
     found = view.once(seen)
     if found is None:
         return None
     if found.stripe_bytes is None:
         return found.unread.dies if found.unread is not None else None
-    return found.units if found.takes_turns else None
+    return found.units if found.takes_turns and found.keeps_turns is not False else None
 
 
 def shown_levels(view: View) -> Levels | None:

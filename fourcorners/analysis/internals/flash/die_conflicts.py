@@ -5,6 +5,7 @@ The arithmetic is in :mod:`fourcorners.analysis.internals.flash.interleaving`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
@@ -171,7 +172,10 @@ def dies(view: View) -> Answer:
     said = say("measured", turn_bytes=stripe * count)
     if bank is not None:
         said = say("banks", turn=turn, bank=bank, again=count // turn * bank)
-    return _of_units(view, known(count, said, detail=detail, evidence=evidence))
+    found = known(count, said, detail=detail, evidence=evidence)
+    if (keeps := seen.keeps_turns) is not None:
+        found = found.checked(Assumption.NOT_HASHED, keeps, evidence)
+    return _of_units(view, found) if keeps is not False else found
 
 
 def _of_units(view: View, units: Answer) -> Answer:
@@ -185,7 +189,7 @@ def _of_units(view: View, units: Answer) -> Answer:
         return units
     said = say("planes", units=levels.units, planes=levels.planes, wait=levels.wait[DIE])
     detail = {**units.detail, "units": levels.units}
-    found = known(levels.dies, said, detail=detail, evidence=both)
+    found = replace(known(levels.dies, said, detail=detail, evidence=both), checks=units.checks)
     return found.checked(Assumption.PLANES_WAIT, True, ids(measured))
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 from fourcorners.analysis.internals.flash.boundary_reads import Crossings, crossings
 from fourcorners.analysis.internals.flash.strided_reads import Unread
-from fourcorners.analysis.internals.thresholds import ALIKE, APART, TWICE
+from fourcorners.analysis.internals.thresholds import ALIKE, APART, FALSE_ALARM, TWICE
 
 DIES_MAX, UNITS_MAX = 128, 512
 """The probe tries distances of all numbers of stripes up to the first, and of powers of two up to
@@ -225,6 +225,22 @@ class Seen:
         distance = next((d for d in self.pair if d % stripe == 0 and self._conflicts(d)), None)
         # By the definition of a stripe the next one is on another die.
         return None if distance is None or distance == stripe else distance // stripe
+
+    @property
+    def keeps_turns(self) -> bool | None:
+        """Whether all whole turns conflict and no other distances do, as where stripes go round. A
+        hash of the address sends a place to one of as many dies as a turn has by chance, or by each
+        bit of its address; ``None`` where so few whole turns were measured that all may conflict by
+        chance."""
+        stripe, turn = self.stripe_bytes, self.turn
+        if stripe is None or turn is None:
+            return None
+        told = [d for d in self.pair if d % stripe == 0 and d < (self.bank_bytes or math.inf)]
+        if any(self._conflicts(d) != (d // stripe % turn == 0) for d in told):
+            return False
+        # The first of them gave the turn.
+        later = sum(d // stripe % turn == 0 for d in told) - 1
+        return True if turn**-later <= FALSE_ALARM else None
 
     @property
     def bank_bytes(self) -> int | None:

@@ -27,9 +27,10 @@ import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.flash.placement import Static, is_even, static
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
-from fourcorners.analysis.internals.view import PointAxis, View, by, pick
+from fourcorners.analysis.internals.view import PointAxis, View, by, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
@@ -144,7 +145,13 @@ def placement(view: View) -> Answer:
         return known(1.0, said, detail=detail).checked(Assumption.NOT_HASHED, None)
     _, explains = view.once(_best)
     if explains and not view.has("log_blocks") and is_even(pairs.at_s):
-        return known(0.0, say("dynamic", most=pairs.boundary_bytes[-1]), detail=detail)
+        anywhere = known(0.0, say("dynamic", most=pairs.boundary_bytes[-1]), detail=detail)
+        seen = view.once(conflicting_reads.seen)
+        # Where the dies are in banks whose number does not show, other distances conflict as well.
+        if seen is None or seen.units is None or seen.keeps_turns is None:
+            return anywhere
+        evidence = ids(conflicting_reads.points(view, "pair"))
+        return anywhere.checked(Assumption.NOT_HASHED, seen.keeps_turns, evidence)
     return unknown(say("unclear"), detail=detail)
 
 
