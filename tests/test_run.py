@@ -352,6 +352,17 @@ def test_a_preview_tells_time_writes_and_destruction_and_does_nothing(
     assert plan["wall_seconds"] is None, "its clock is the one on the wall"
 
 
+def test_a_preview_does_not_call_little_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("few.fio").write_text("[a]\nrw=write\nsize=64k\n", "utf-8")
+    assert main(["run", "few.fio", "sim:ocz-vertex-3-240gb", "--dry-run"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Written: up to 65.5 kB, less than 0.0001 drive writes" in shown
+    assert "writes less than 0.0001 drive writes" in shown
+
+
 def test_a_preview_of_a_simulated_drive_tells_what_it_takes_to_compute(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -104,6 +104,17 @@ def test_what_has_nothing_to_fit_is_one_sentence(
     assert "nothing to fit" in capsys.readouterr().err
 
 
+def test_sizes_that_are_no_round_numbers_are_written_as_they_are(tmp_path: Path) -> None:
+    # 21 sectors would be 10.8 kB, which no drive can transfer.
+    rows = [(10**6 * io, "write", 0, 8192 * (7 * io % 99), 512 * (21 + io % 2)) for io in range(99)]
+    fit = fc.trace_fit(made(tmp_path / "odd.csv", rows), out=tmp_path / "odd.toml")
+    [stream] = fit.streams
+    sizes = [one.partition("/")[0] for one in stream.sizes.split(":")]
+    assert sorted(sizes) == ["10752 B", "11 KiB"]
+    [test] = find_suite(str(tmp_path / "odd.toml")).plan(Subject("simulated", 10**9)).tests
+    assert test.skip_reason is None
+
+
 def test_streams_that_are_known_agree_with_their_trace(tmp_path: Path) -> None:
     """Uniform random writes at a Poisson rate, which streams can say whole."""
     generator = np.random.default_rng(3)

@@ -107,7 +107,7 @@ def _preview(
             "parameters": test.parameters,
             "skip_reason": test.skip_reason,
             "seconds": round(test.duration_s, 3),
-            "drive_writes": round(test.written_bytes / capacity, 4),
+            "drive_writes": _four_digits(test.written_bytes / capacity),
             "phases": _phases(test, plan),
         }
         for test in plan.tests
@@ -121,7 +121,7 @@ def _preview(
         "seconds": round(plan.duration_s, 3),
         "wall_seconds": None if wall_s is None else round(wall_s, 3),
         "written_bytes": round(plan.written_bytes),
-        "drive_writes": round(plan.written_bytes / capacity, 4),
+        "drive_writes": _four_digits(plan.written_bytes / capacity),
         "destroys": destroyed(plan, locator, purge_plan),
         "interruption": _interruption(plan.tests, plan.subject.kind),
         "tests": tests,
@@ -154,6 +154,11 @@ def preview_opening(
         if check is not None:
             check(target.name, subject)
         return preview(suite.plan(subject, seed), target)
+
+
+def _four_digits(value: float) -> float:
+    """Rounded, and never to nothing."""
+    return float(f"{value:.4g}")
 
 
 def announcement(plan: SuitePlan, tests: Sequence[Test], target: Target, about_s: float) -> str:

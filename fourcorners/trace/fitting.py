@@ -20,6 +20,7 @@ from fourcorners.recording import NS
 from fourcorners.trace.changing import transformed
 from fourcorners.trace.parting import BURST_MIN, TracePart, bursts, flushes_of_writes, parts_of
 from fourcorners.trace.skew import fitted_zipf
+from fourcorners.units import parse_bytes
 from fourcorners.wording import chosen_size, count
 
 _IOS_MAX = 2_000_000
@@ -266,8 +267,14 @@ def _sizes(lengths: Array, alignment: int) -> str:
         values, counts = np.asarray(list(taken)), np.asarray(list(taken.values()))
     shares = 100 * counts / counts.sum()
     return ":".join(
-        f"{chosen_size(int(size))}/{share:.6g}" for size, share in zip(values, shares, strict=True)
+        f"{_exact(int(size))}/{share:.6g}" for size, share in zip(values, shares, strict=True)
     )
+
+
+def _exact(size: int) -> str:
+    """A size as a suite file has it, which is not to be rounded."""
+    text = chosen_size(size)
+    return text if parse_bytes(text) == size else f"{size} B"
 
 
 def _arrival(times: Array, rate: float) -> str:

@@ -73,5 +73,7 @@ def _time(plan: PreviewedPlan) -> str:
 def _written(drive_writes: float, count: float | None = None) -> str:
     if not drive_writes and not count:
         return "nothing"
-    amount = "" if count is None else f"{wording.amount(count)}, "
-    return f"up to {amount}{drive_writes:.3g} drive writes"
+    writes = "less than 0.0001" if 0 < drive_writes < 1e-4 else f"{drive_writes:.3g}"
+    if count is not None:
+        return f"up to {wording.amount(count)}, {writes} drive writes"
+    return f"{'' if writes.startswith('less') else 'up to '}{writes} drive writes"
