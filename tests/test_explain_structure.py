@@ -8,7 +8,9 @@ import pytest
 from analysis_fixture import FakeRun
 from explain_fixture import view_of
 
-from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.answer import known
+from fourcorners.analysis.internals.assumptions import UNTESTED, Assumption
+from fourcorners.analysis.internals.catalog import CATALOG
 from fourcorners.analysis.internals.flash import (
     channels,
     conflicting_reads,
@@ -18,6 +20,8 @@ from fourcorners.analysis.internals.flash import (
 from fourcorners.analysis.internals.flash.levels import Pairs, levels
 from fourcorners.analysis.internals.link import generation
 from fourcorners.analysis.internals.nand.read_cost import read_cost
+from fourcorners.analysis.internals.resolver import as_finding
+from fourcorners.sentences import Said
 
 KIB = 1024
 
@@ -260,3 +264,12 @@ def test_places_that_conflict_at_other_distances_than_whole_turns_are_no_rotatio
     checks = {c.assumption: c.holds for c in die_conflicts.dies(view).checks}
     assert checks[Assumption.NOT_HASHED] == (not hashed)
     assert conflicting_reads.units(view) == (None if hashed else 8)
+
+
+def test_what_repeated_data_gains_may_be_otherwise_than_by_storing_it_once() -> None:
+    """As of memory that is compressed: the text names what was not tested."""
+    row = next(row for row in CATALOG if row.name == "deduplication")
+    said = Said("deduplication.measured", {"kind": "Repeated"})
+    told = as_finding(row, known(1.0, said, detail={"gain": 2.2}))
+    assert told.detail["assumptions"][0]["status"] == UNTESTED
+    assert "stored once, and not" in told.text

@@ -32,6 +32,7 @@ class Assumption(StrEnum):
     EVEN_DRAIN = "even_drain"
     DRAINS_AT_ONCE = "drains_at_once"
     FASTER_CELLS = "faster_cells"
+    STORED_ONCE = "stored_once"
     FLUSH_CARRIED_OUT = "flush_carried_out"
 
     FULL_PACE_UNTIL_COLLECTION = "full_pace_until_collection"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, inapplicable, known, unknown, yes_or_no
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import completion_curve
 from fourcorners.analysis.internals.view import View, pick
@@ -120,7 +121,8 @@ def compression(view: View) -> Answer:
 
 def deduplication(view: View) -> Answer:
     """Finds whether the drive stores repeated data once."""
-    return _answer(view, "Repeated", REPEATED)
+    found = _answer(view, "Repeated", REPEATED)
+    return found if found.value else found.checked(Assumption.STORED_ONCE, None)
 
 
 def _answer(view: View, kind: str, *data: str) -> Answer:
