@@ -10,7 +10,7 @@ from explain_fixture import view_of
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import read_cache
 from fourcorners.analysis.internals.collection.spare_area import find_cliff
-from fourcorners.analysis.internals.collection.stalls import dispersion_of
+from fourcorners.analysis.internals.collection.stalls import chance_of_regular, dispersion_of
 from fourcorners.analysis.internals.disk import mechanics
 
 
@@ -27,6 +27,28 @@ def test_stalls_at_distances_of_two_sizes_vary_more_than_chance(seed: int) -> No
     apart = np.exp(chance.normal(math.log(4.9), 1.4, 400)).clip(1.2, 115)
     counts, _ = np.histogram(np.cumsum(apart), np.arange(0.0, 1300.0, 16.0))
     assert dispersion_of(counts.astype(float)) > 0.5
+
+
+@pytest.mark.parametrize(("stalls", "parts"), [(3, 36), (5, 12)])
+def test_few_stalls_at_equal_distances_have_no_dispersion(stalls: int, parts: int) -> None:
+    counts = np.zeros(stalls * parts - parts // 2)
+    counts[::parts] = 1.0
+    assert dispersion_of(counts) == 0
+
+
+def test_few_stalls_at_equal_distances_may_be_chance_and_many_are_not() -> None:
+    few, many = np.zeros(108), np.zeros(120)
+    few[::36], many[::4] = 1.0, 1.0
+    apart = np.random.default_rng(1).exponential(36.0, (20_000, 2))
+    share = float((np.abs(np.diff(apart, axis=1)) <= 2).mean())
+    assert chance_of_regular(few) == pytest.approx(share, rel=0.1)
+    assert chance_of_regular(many) < 1e-3
+
+
+def test_stalls_at_random_are_not_taken_for_regular() -> None:
+    chance = np.random.default_rng(1)
+    chances = [chance_of_regular(chance.poisson(0.25, 120).astype(float)) for _ in range(500)]
+    assert np.mean(np.array(chances) < 0.05) <= 0.1
 
 
 def _reads(sequential_s: float, unmapped_s: float) -> FakeRun:

@@ -154,12 +154,16 @@ def test_channels_that_carry_as_much_are_the_limit_of_reads_and_writes(
     assert bool(generation.met_by_reads(view_of(run), 60e6)) != told
 
 
-@pytest.mark.parametrize(("rate", "told"), [(60e6, True), (120e6, False)])
+@pytest.mark.parametrize(
+    ("rate", "size", "told"),
+    [(60e6, 8 * MIB, True), (120e6, 8 * MIB, True), (120e6, 12 * MIB, False)],
+)
 def test_two_bursts_that_agree_show_a_buffer_whatever_a_longer_part_shows(
-    rate: float, told: bool, monkeypatch: pytest.MonkeyPatch
+    rate: float, size: int, told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A later part of the long burst shows 6 MiB, and its surest part 8 MiB as the short one."""
-    long = _curve(8 * MIB, rate, 2**16)
+    """The short burst shows 8 MiB; of the long one a later part shows 6 MiB, and its surest part
+    ``size``, at the same or another rate."""
+    long = _curve(size, rate, 2**16)
     buffer = read_curve(long.until(64 * MIB), 2**16)
     assert buffer is not None
     shown = write_buffer.BufferShown(buffer, long, ["probe-burst/long"])
@@ -169,6 +173,16 @@ def test_two_bursts_that_agree_show_a_buffer_whatever_a_longer_part_shows(
     found = _size(monkeypatch, _curve(8 * MIB, 60e6, 2**14), long)
     assert (found.value is not None) == told
     assert told or found.said.code == "write_buffer_bytes.uneven"
+
+
+def test_of_two_bursts_that_agree_at_two_rates_the_surer_one_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    short, long = _curve(8 * MIB, 60e6, 2**14), _curve(int(8.5 * MIB), 600e6, 2**16)
+    found = _size(monkeypatch, short, long)
+    assert found.value == pytest.approx(8 * MIB, rel=0.01)
+    assert found.interval is not None
+    assert found.interval[1] >= 8.4 * MIB
 
 
 def test_a_drain_that_is_slower_for_a_while_widens_the_interval() -> None:

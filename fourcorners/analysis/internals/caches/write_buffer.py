@@ -169,8 +169,8 @@ def seen(view: View) -> BufferShown | Answer:
     long = longs[0]
     rates = [one.buffer.drain_rate for one in (short or long, long)]
     same_rate = abs(rates[0] - rates[1]) <= _SAME_RATE * max(rates)
-    # Where two bursts show one buffer and one rate, less sure parts of one of them change nothing.
-    twice = short is not None and same_rate and not _apart(short.buffer, long.buffer)
+    # Where two bursts show one buffer, less sure parts of one of them change nothing.
+    twice = short is not None and not _apart(short.buffer, long.buffer)
     if not twice and any(_apart(long.buffer, other.buffer) for other in longs[1:]):
         return unknown(say("write_buffer_bytes.uneven"))
     if short is None:
@@ -178,7 +178,12 @@ def seen(view: View) -> BufferShown | Answer:
     evidence = [*short.evidence, *long.evidence]
     if not _apart(short.buffer, long.buffer):
         surer = min(short, long, key=lambda seen: seen.buffer.margin_bytes)
-        return BufferShown((surer if same_rate else long).buffer, surer.curve, evidence, True)
+        buffer = surer.buffer
+        if not same_rate:
+            # Either may be slowed by something besides a full buffer, by what the other one shows.
+            other = abs(long.buffer.size_bytes - short.buffer.size_bytes)
+            buffer = replace(buffer, margin_bytes=buffer.margin_bytes + other)
+        return BufferShown(buffer, surer.curve, evidence, True)
     more = long.buffer.size_bytes - short.buffer.size_bytes
     if more > CACHE_SHARE_MIN * LONG(view)[0].bytes:
         # As elsewhere the buffer may have been half full (slc_cache.may_be_buffer). What has an arm

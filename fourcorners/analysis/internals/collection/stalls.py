@@ -13,12 +13,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST
 from fourcorners.analysis.internals.collection.spare_area import cliff_of
 from fourcorners.analysis.internals.collection.superblock import Cycle, cycle, rare_cycle
+from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData
@@ -103,6 +105,8 @@ class Stalls:
     """The variance of the number of stalls in a stretch, beyond that of rounding, over its mean."""
     distances: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """The least, the median and the largest distance, to within a part of the probe."""
+    by_chance: float = 1.0
+    """The chance that stalls at random come as regularly."""
 
 
 def find_stalls(view: View) -> Stalls | None:
@@ -145,24 +149,55 @@ def find_stalls(view: View) -> Stalls | None:
         float(met[:, 0].sum()) / sum(m.ios for m in after),
         dispersion,
         _distances(written, counts),
+        chance_of_regular(counts),
     )
 
 
 def dispersion_of(counts: Floats) -> float:
-    """The variance of the number of stalls in stretches, less that of rounding (1/4 at most), over
-    the mean: 0 for stalls at equal distances, 1 for stalls at random.
+    """The variance of the number of stalls in stretches, less that of rounding, over the mean: 0
+    for stalls at equal distances, 1 for stalls at random. Numbers that differ by one at most have a
+    variance of 1/4 at most, and estimated from n of them n / (n - 1) times as much.
 
     Args:
         counts: the number of stalls in each part, with shape (parts,).
     """
-    mean = float(counts.mean())
-    if mean <= 0:
-        return 0.0
-    size = max(round(_PER_GROUP / mean), 1)
-    groups = counts[: len(counts) // size * size].reshape(-1, size).sum(axis=1)
+    groups = _stretches(counts)
     if len(groups) < 2:
         return 0.0
-    return max(float(groups.var(ddof=1)) - 0.25, 0.0) / float(groups.mean())
+    rounding = 0.25 * len(groups) / (len(groups) - 1)
+    return max(float(groups.var(ddof=1)) - rounding, 0.0) / float(groups.mean())
+
+
+def _stretches(counts: Floats) -> Floats:
+    """The number of stalls in stretches of as many parts; none where there is no stall."""
+    mean = float(counts.mean())
+    if mean <= 0:
+        return np.empty(0)
+    size = max(round(_PER_GROUP / mean), 1)
+    return counts[: len(counts) // size * size].reshape(-1, size).sum(axis=1)
+
+
+def chance_of_regular(counts: Floats) -> float:
+    """The chance that stalls at random come as regularly as these.
+
+    Their numbers in n stretches have a variance whose n - 1 multiples over the mean are distributed
+    as chi squared. Distances at random are exponential: k of them lie within a range r of each
+    other with the chance (1 - exp(-r / mean))^(k - 1), since each exceeds the least of them by as
+    much as any exceeds zero. A distance is known to within two parts. Stalls at random that come as
+    regularly pass both tests, so that the smaller chance bounds it.
+
+    Args:
+        counts: the number of stalls in each part, with shape (parts,).
+    """
+    groups = _stretches(counts)
+    if len(groups) < 2:
+        return 1.0
+    squares = float(np.sum((groups - groups.mean()) ** 2) / groups.mean())
+    by_number = float(scipy.stats.chi2.cdf(squares, len(groups) - 1))
+    distances = float(counts.sum()) - 1
+    least, _, most = _distances(np.ones(len(counts)), counts)
+    near = -math.expm1(-(most - least + 2) * float(counts.mean()))
+    return min(by_number, near ** max(distances - 1, 0.0))
 
 
 def _distances(written: Floats, counts: Floats) -> tuple[float, float, float]:
@@ -331,4 +366,8 @@ def _told(view: View) -> _Told | Answer:
         return hidden("too_few", **lasts, stalls=stalls.count)
     if uneven(stalls.distances, max(m.bytes for m in overwritten)):
         return _Told(stalls, None)
+    # Reads that wait at the same distance show it as well.
+    alike = rare is not None and abs(rare.unit_bytes - spacing) <= margin + rare.margin_bytes
+    if stalls.by_chance > FALSE_ALARM and not alike:
+        return hidden("too_few", **lasts, stalls=stalls.count)
     return _Told(stalls, spacing, margin)
