@@ -174,7 +174,8 @@ def _stretches(counts: Floats) -> Floats:
     if mean <= 0:
         return np.empty(0)
     size = max(round(_PER_GROUP / mean), 1)
-    return counts[: len(counts) // size * size].reshape(-1, size).sum(axis=1)
+    sums: Floats = counts[: len(counts) // size * size].reshape(-1, size).sum(axis=1)
+    return sums
 
 
 def chance_of_regular(counts: Floats) -> float:
@@ -197,7 +198,7 @@ def chance_of_regular(counts: Floats) -> float:
     distances = float(counts.sum()) - 1
     least, _, most = _distances(np.ones(len(counts)), counts)
     near = -math.expm1(-(most - least + 2) * float(counts.mean()))
-    return min(by_number, near ** max(distances - 1, 0.0))
+    return float(min(by_number, near ** max(distances - 1, 0.0)))
 
 
 def _distances(written: Floats, counts: Floats) -> tuple[float, float, float]:
