@@ -177,7 +177,7 @@ def seen(view: View) -> BufferShown | Answer:
         return long
     evidence = [*short.evidence, *long.evidence]
     if not _apart(short.buffer, long.buffer):
-        surer = min(short, long, key=lambda seen: seen.buffer.margin_bytes)
+        surer = min(short, long, key=_uncertain_bytes)
         buffer = surer.buffer
         if not same_rate:
             # Either may be slowed by something besides a full buffer, by what the other one shows.
@@ -195,6 +195,12 @@ def seen(view: View) -> BufferShown | Answer:
     if same_rate:
         return unknown(say("write_buffer_bytes.uneven"))
     return BufferShown(long.buffer, long.curve, evidence, True)
+
+
+def _uncertain_bytes(found: BufferShown) -> float:
+    """By how much a buffer's size is uncertain: by its margin, and by half of the steps in which
+    room becomes free, since the line may lie anywhere within them."""
+    return math.hypot(found.buffer.margin_bytes, found.buffer.scatter * found.buffer.size_bytes / 2)
 
 
 def held_back(short: BufferShown, long: BufferShown) -> Answer:
