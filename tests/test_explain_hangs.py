@@ -136,3 +136,19 @@ def test_waits_that_come_while_nothing_is_written_are_for_no_erasure(
     beside_s = np.linspace(0.25e-3, 2.25e-3, 1000)
     told = comes_by_the_clock(view, 11e-3, period_s=1.8, wait_s=wait_s, beside_s=beside_s)
     assert told == clock
+
+
+@pytest.mark.parametrize(("waits", "clock"), [([1] * 10, True), ([9, 1, *[0] * 8], False)])
+def test_what_a_drive_still_does_in_one_test_is_not_by_the_clock(
+    waits: list[int], clock: bool
+) -> None:
+    """Ten tests of a second that read; every 1.8 s one read waited while data were written."""
+    run = FakeRun()
+    for index, many in enumerate(waits):
+        id = f"probe-caches/sentinel/{index}"
+        run.add(id, "read", iops=4000, elapsed_s=1, sentinel=index, queue_depth=1)
+        bounds = np.array([0.25e6, 20e6])
+        run.histograms[id, "read"] = (bounds, bounds, np.array([4000, many]))
+    beside_s = np.linspace(0.25e-3, 2.25e-3, 1000)
+    told = comes_by_the_clock(view_of(run), 11e-3, period_s=1.8, wait_s=21e-3, beside_s=beside_s)
+    assert told == clock
