@@ -47,6 +47,22 @@ def test_times_of_unequal_frequency_are_no_kinds() -> None:
     assert page_kinds(writes) is None
 
 
+@pytest.mark.parametrize(
+    ("kinds", "equally"),
+    [
+        ([0.4e-3, 1.42e-3], True),
+        ([0.4e-3, 1.42e-3, 1.52e-3], False),
+        ([0.3e-3, 0.8e-3, 2e-3], True),
+    ],
+)
+def test_kinds_that_are_nearly_alike_show_as_one_that_comes_more_often(
+    kinds: list[float], equally: bool
+) -> None:
+    found = page_kinds(_writes(kinds, 0.02, 1300))
+    assert found is not None
+    assert found.equally_often == equally
+
+
 def test_now_and_then_a_far_longer_write_makes_no_kind() -> None:
     writes = np.concatenate([_writes([0.5e-3], 0.05, 400), _writes([30e-3], 0.5, 5)])
     found = page_kinds(writes)

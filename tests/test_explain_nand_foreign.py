@@ -26,7 +26,7 @@ from fourcorners.recording.arrays import Floats
 def test_a_round_of_dies_at_other_kinds_of_pages_takes_the_slowest() -> None:
     """A read of the rest of a unit of 8 KiB, in a forced write of 4 KiB, stays possible."""
     slow, quick, beside = 555.7e-6, 231.2e-6, 125.6e-6
-    kinds = Kinds((quick + beside, slow + beside), (0.0, 0.0), (0.5, 0.5), 0.04)
+    kinds = Kinds((quick + beside, slow + beside), (0.0, 0.0), 120, (0.5, 0.5), 0.04)
     found = bounded(Programs(kinds, (23e-6, 127e-6), 583e-6, slow), (0.98 * slow, 1.02 * slow))
     assert isinstance(found, Programs)
     low, high = found.bounds(kinds.mean_s, 0.0)
@@ -111,7 +111,7 @@ def test_a_write_that_waits_for_one_more_program_is_of_no_other_kind() -> None:
     def found(*kinds_s: float) -> Programs:
         shares = (1 / len(kinds_s),) * len(kinds_s)
         errors = (5e-6,) * len(kinds_s)
-        return Programs(Kinds(kinds_s, errors, shares, 0.04), beside_s, None, None)
+        return Programs(Kinds(kinds_s, errors, 120, shares, 0.04), beside_s, None, None)
 
     once = program_s + 99e-6
     assert found(once, once + program_s).may_be_in_a_row

@@ -180,7 +180,10 @@ def erase(view: View) -> Answer | None:
     if not _one_at_a_time(view, longest_other):
         said = say("in_turn", waited=longest_other)
         return unknown(said, detail={"waited_s": longest_other}, evidence=evidence)
-    least = min(max(_BELOW * level, 1.1 * longest_other), 0.97 * level)
+    forced = view.once(programs)
+    # What waits no longer than the slowest forced write takes may wait for a program.
+    program_s = forced.kinds.seconds[-1] if isinstance(forced, Programs) else 0.0
+    least = min(max(_BELOW * level, 1.1 * longest_other, program_s), 0.97 * level)
     fitted = fit_erase(waited, least, longest_other)
     if fitted is None:
         return unknown(say("few_waits"), evidence=evidence)

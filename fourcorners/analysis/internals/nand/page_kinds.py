@@ -8,6 +8,8 @@ fitted to their latencies, with few others anywhere.
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +43,10 @@ _GAIN_MIN = 10.0
 """The criterion (BIC) by which one more kind must be better: very strong evidence (Kass and
 Raftery, JASA 90, 1995)."""
 
+_MERGED_GAIN = 10.0
+"""Twice the log-likelihood by which unequal shares must be better than equal ones to be told, as
+:data:`_GAIN_MIN`."""
+
 _ROUNDS = 60
 """Steps of a fit; those of kinds that are apart settle in ten."""
 
@@ -52,6 +58,8 @@ class Kinds:
     seconds: tuple[float, ...]
     errors_s: tuple[float, ...]
     """Half the widths of the 90 % intervals by chance."""
+    latencies: int
+    """The number of latencies that show them."""
     shares: tuple[float, ...]
     width: float
     """The standard deviation of the logarithm of the times of a kind."""
@@ -65,6 +73,19 @@ class Kinds:
     def mean_s(self) -> float:
         """The mean time, of as many pages of each kind."""
         return float(np.mean(self.seconds))
+
+    @property
+    def equally_often(self) -> bool:
+        """Whether the kinds have equal shares, as pages of a block have. Else one of them may be
+        several kinds with nearly the same time: by the likelihood of shares that are so many of up
+        to :data:`KINDS_MAX` parts."""
+        shares = np.array(self.shares)
+        merged = max(
+            float(shares @ np.log(np.array(parts) / sum(parts)))
+            for parts in itertools.product(range(1, KINDS_MAX + 1), repeat=self.count)
+            if sum(parts) <= KINDS_MAX
+        )
+        return 2 * self.latencies * (merged + math.log(self.count)) <= _MERGED_GAIN
 
 
 def page_kinds(seconds: Floats) -> Kinds | None:
@@ -98,7 +119,7 @@ def page_kinds(seconds: Floats) -> Kinds | None:
         spread = 1.4826 * float(np.median(np.abs(own - np.median(own))))
         centres.append(centre)
         errors.append(1.645 * 1.2533 * centre * spread / np.sqrt(len(own)))
-    return Kinds(tuple(centres), tuple(errors), tuple(shares), float(width))
+    return Kinds(tuple(centres), tuple(errors), len(x), tuple(shares), float(width))
 
 
 _Fit = tuple[float, Floats, float, Floats, Floats]

@@ -52,6 +52,8 @@ _TOLERANCE = 0.02
 
 _NAMES = ("lower", "upper", "extra")
 
+_NOT_AS_OFTEN = "bits_per_cell.not_as_often"
+
 _ALIKE = 1.5
 """The turn's time shows that forced writes wait for one program if it is at most this many times as
 long: the link and the channels may make it longer."""
@@ -267,6 +269,9 @@ def mean(view: View) -> Answer:
         if rounds is None:
             return unknown(found, evidence=_evidence(view))
         return of_round(rounds, view.once(further_planes_s))
+    by = view.once(kinds)
+    if isinstance(by, Said) and by.code == _NOT_AS_OFTEN:
+        return unknown(by, evidence=_evidence(view))
     error = float(np.mean(found.kinds.errors_s))
     return _told(view, found, found.kinds.mean_s, error, say("measured", kinds=found.kinds.count))
 
@@ -313,6 +318,9 @@ def kinds(view: View) -> Kinds | Said:
     by_flush = page_kinds(flushes)
     if by_flush is None or by_flush.count != found.kinds.count:
         return say("bits_per_cell.flushes_differ", kinds=found.kinds.count)
+    # Flushes are many, and in the order of the pages; forced writes are few for all dies.
+    if not by_flush.equally_often:
+        return say(_NOT_AS_OFTEN, kinds=by_flush.count, most=max(by_flush.shares))
     cost = view.once(read_cost)
     assert cost is not None
     apart = found.kinds.seconds[1] - found.kinds.seconds[0]
