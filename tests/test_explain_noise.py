@@ -191,20 +191,26 @@ def test_a_single_stop_of_the_drive_makes_no_log_blocks(
     assert log_blocks.log_blocks(_view(run)).value == value
 
 
-@pytest.mark.parametrize(("slow", "value"), [((0, 1, 2), 0.0), ((0, 1, 9), 1.0)])
-def test_a_drive_that_is_slow_at_first_only_has_no_log_blocks(
-    slow: tuple[int, ...], value: float
-) -> None:
-    """It still does what the writes before the probe had left; logs fill up again."""
+def _small_writes(means_s: list[float]) -> FakeRun:
+    """Points of the probe of boundaries, at one and across it in turn, with these times a write."""
     run = FakeRun()
-    for number in range(14):
-        recording, mean_s = f"probe-alignment/{number}", 8e-3 if number in slow else 0.4e-3
+    for number, mean_s in enumerate(means_s):
+        recording = f"probe-alignment/{number}"
         about: dict[str, Any] = {
             "boundary_bytes": 1024 << number // 2,
             "where": ("at", "across")[number % 2],
         }
         run.add(recording, "write", iops=1 / mean_s, elapsed_s=1, queue_depth=32, **about)
-        _latencies(run, recording, "write", {32e3 * mean_s: round(1 / mean_s)})
+        _latencies(run, recording, "write", {32e3 * mean_s: 1000})
+    return run
+
+
+@pytest.mark.parametrize(("slow", "value"), [((0, 1, 2), 0.0), ((0, 1, 9), 1.0)])
+def test_a_drive_that_is_slow_at_first_only_has_no_log_blocks(
+    slow: tuple[int, ...], value: float
+) -> None:
+    """It still does what the writes before the probe had left; logs fill up again."""
+    run = _small_writes([8e-3 if number in slow else 0.4e-3 for number in range(14)])
     assert log_blocks.log_blocks(_view(run)).value == value
 
 
@@ -217,15 +223,7 @@ def test_a_drive_that_slows_down_once_may_have_begun_to_collect(
 ) -> None:
     """SimpleSSD's page mapping collects for each write when its erased blocks are used up. Logs of
     a few blocks are quick again."""
-    run = FakeRun()
-    for number in range(14):
-        recording, mean_s = f"probe-alignment/{number}", 0.04e-3 if number in quick else 75e-3
-        about: dict[str, Any] = {
-            "boundary_bytes": 1024 << number // 2,
-            "where": ("at", "across")[number % 2],
-        }
-        run.add(recording, "write", iops=1 / mean_s, elapsed_s=1, queue_depth=32, **about)
-        _latencies(run, recording, "write", {32e3 * mean_s: 1000})
+    run = _small_writes([0.04e-3 if number in quick else 75e-3 for number in range(14)])
     if near_s is not None:
         run.add(
             "probe-alignment/near",

@@ -144,7 +144,7 @@ def test_every_figure_has_its_data_its_parameters_and_its_command(open_report: O
     heat = report.figure("IOPS map, read, Intel X25-M G2 80GB (block size by outstanding I/Os)")
     heat.get_by_role("link", name="Parameters and command").click()
     # The page opens it on "hashchange", an event that the click does not wait for.
-    page.locator("#matrix details.how").first.locator("xpath=self::*[@open]").wait_for()
+    page.locator("#matrix details.how[open]").wait_for()
     report.check()
 
 

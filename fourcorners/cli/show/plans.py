@@ -73,7 +73,8 @@ def _time(plan: PreviewedPlan) -> str:
 def _written(drive_writes: float, count: float | None = None) -> str:
     if not drive_writes and not count:
         return "nothing"
-    writes = "less than 0.0001" if 0 < drive_writes < 1e-4 else f"{drive_writes:.3g}"
+    little = 0 < drive_writes < 1e-4
+    writes = f"{'less than 0.0001' if little else f'{drive_writes:.3g}'} drive writes"
     if count is not None:
-        return f"up to {wording.amount(count)}, {writes} drive writes"
-    return f"{'' if writes.startswith('less') else 'up to '}{writes} drive writes"
+        return f"up to {wording.amount(count)}, {writes}"
+    return writes if little else f"up to {writes}"

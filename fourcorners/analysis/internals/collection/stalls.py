@@ -184,8 +184,9 @@ def chance_of_regular(counts: Floats) -> float:
     Their numbers in n stretches have a variance whose n - 1 multiples over the mean are distributed
     as chi squared. Distances at random are exponential: k of them lie within a range r of each
     other with the chance (1 - exp(-r / mean))^(k - 1), since each exceeds the least of them by as
-    much as any exceeds zero. A distance is known to within two parts. Stalls at random that come as
-    regularly pass both tests, so that the smaller chance bounds it.
+    much as any exceeds zero. Each distance is known to within a part, so that their range may be
+    two parts wider than it looks. Stalls at random that come as regularly pass both tests, so that
+    the smaller chance bounds it.
 
     Args:
         counts: the number of stalls in each part, with shape (parts,).

@@ -40,12 +40,8 @@ _OTHERS = 0.03
 """The share of latencies that are no single program: interruptions, and collection."""
 
 _GAIN_MIN = 10.0
-"""The criterion (BIC) by which one more kind must be better: very strong evidence (Kass and
-Raftery, JASA 90, 1995)."""
-
-_MERGED_GAIN = 10.0
-"""Twice the log-likelihood by which unequal shares must be better than equal ones to be told, as
-:data:`_GAIN_MIN`."""
+"""The criterion (BIC) by which one more kind must be better, and twice the log-likelihood by which
+unequal shares must be: very strong evidence (Kass and Raftery, JASA 90, 1995)."""
 
 _ROUNDS = 60
 """Steps of a fit; those of kinds that are apart settle in ten."""
@@ -76,16 +72,16 @@ class Kinds:
 
     @property
     def equally_often(self) -> bool:
-        """Whether the kinds have equal shares, as pages of a block have. Else one of them may be
-        several kinds with nearly the same time: by the likelihood of shares that are so many of up
-        to :data:`KINDS_MAX` parts."""
+        """Whether the kinds have equal shares, as the pages of a block do. If not, one of them may
+        be several kinds whose times are nearly the same. Equal shares are compared by likelihood
+        with those of :data:`KINDS_MAX` equal kinds or fewer, some of which look like one."""
         shares = np.array(self.shares)
         merged = max(
             float(shares @ np.log(np.array(parts) / sum(parts)))
             for parts in itertools.product(range(1, KINDS_MAX + 1), repeat=self.count)
             if sum(parts) <= KINDS_MAX
         )
-        return 2 * self.latencies * (merged + math.log(self.count)) <= _MERGED_GAIN
+        return 2 * self.latencies * (merged + math.log(self.count)) <= _GAIN_MIN
 
 
 def page_kinds(seconds: Floats) -> Kinds | None:

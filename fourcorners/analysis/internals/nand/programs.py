@@ -53,6 +53,7 @@ _TOLERANCE = 0.02
 _NAMES = ("lower", "upper", "extra")
 
 _NOT_AS_OFTEN = "bits_per_cell.not_as_often"
+"""Why there is no mean either: one of the times is of several kinds."""
 
 _ALIKE = 1.5
 """The turn's time shows that forced writes wait for one program if it is at most this many times as
