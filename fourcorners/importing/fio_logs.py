@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pc
 
+from fourcorners import arrow
 from fourcorners.errors import UserError, os_reason
 from fourcorners.importing.figures import COUNT_MAX, SECONDS_MAX, content_of
 from fourcorners.input_files import check_regular
@@ -122,7 +123,7 @@ def _rows(path: Path, limit_s: float, job: str) -> Rows:
     names = ("time", "value", "direction", "size")
     try:
         table = pc.read_csv(
-            pa.BufferReader(content),
+            arrow.source(content),
             pc.ReadOptions(autogenerate_column_names=True),
             convert_options=pc.ConvertOptions(
                 include_columns=["f0", "f1", "f2", "f3"],

@@ -14,6 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fourcorners import arrow
 from fourcorners.documents import plain
 from fourcorners.errors import UserError, os_reason
 from fourcorners.manifest import Manifest, Request
@@ -207,7 +208,7 @@ def _lost_its_manifest(directory: Directory) -> bool:
         return False
     try:
         content = directory.read(schema.RECORDINGS)
-        return bool(pq.read_metadata(pa.BufferReader(content)).num_rows)
+        return bool(pq.read_metadata(arrow.source(content)).num_rows)
     except (OSError, pa.ArrowException):
         return True
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fourcorners import manifest
+from fourcorners import arrow, manifest
 from fourcorners.documents import PartT, part
 from fourcorners.errors import UserError, os_reason
 from fourcorners.finding import Finding, Findings
@@ -237,8 +237,8 @@ class Run:
         return [f"{schema.IOS}/{log.name}" for log in logs]
 
     def _parquet(self, name: str) -> pa.Table:
-        content = pa.BufferReader(self._content(name))
-        return pq.read_table(content, page_checksum_verification=True)
+        content = self._content(name)
+        return pq.read_table(arrow.source(content), page_checksum_verification=True)
 
     def _content(self, name: str) -> bytes:
         """A file, if it is as the manifest's digest says."""
