@@ -39,7 +39,8 @@ BANNED_FILES = frozenset(
 
 ROOMS = (
     # What people write and read, and files.
-    *("errors", "wording", "units", "input_files", "documents", "writing", "sentences", "finding"),
+    *("errors", "wording", "units", "input_files", "documents", "arrow", "writing"),
+    *("sentences", "finding"),
     # What is issued, to what, on which machine, and what happened.
     *(
         "replayed",
