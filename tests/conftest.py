@@ -1,8 +1,9 @@
-"""A report in a browser, for the tests of the page."""
+"""Ctrl-C as in a terminal for all tests, and a report in a browser for those of the page."""
 
 from __future__ import annotations
 
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,13 @@ from report_browser import RUNS, Opened
 from fourcorners.reporting.html import write_html
 
 CHROMIUM = shutil.which("chromium")
+
+
+def pytest_configure() -> None:
+    """A shell starts what it runs in the background with SIGINT ignored, and children inherit it:
+    commands that the tests interrupt would run on."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="module")
