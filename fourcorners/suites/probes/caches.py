@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fourcorners.analysis.internals.caches import read_cache
+from fourcorners.analysis.internals.caches import next_reads, read_cache
 from fourcorners.analysis.internals.view import moves_an_arm
 from fourcorners.manifest import Chart
 from fourcorners.patterns import fixed_rate, strided
@@ -171,8 +171,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
                 idle[int(axes["sequences"])] = share
             elif "sequences" in axes:
                 busy[int(axes["sequences"])] = share
-        distance = read_cache.distance_wanted(distances, block)
-        count = read_cache.sequences_wanted(busy, idle, CALM_SEQUENCES_MOST)
+        distance = next_reads.distance_wanted(distances, block)
+        count = next_reads.sequences_wanted(busy, idle, CALM_SEQUENCES_MOST)
         return (
             *(() if distance is None else (ahead(distance),)),
             *(() if count is None else (calm(count, len(idle)),)),
@@ -195,7 +195,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         if not seconds or UNCACHED not in measured:
             return ()
         step = max(REGION_STEP_BYTES, again_block)
-        region = read_cache.region_wanted(seconds, 1 / measured[UNCACHED].iops, step)
+        region = next_reads.region_wanted(seconds, 1 / measured[UNCACHED].iops, step)
         if region is None:
             return ()
         if region // again_block % HOP_BLOCKS == 0:

@@ -103,14 +103,6 @@ _AGAIN_GAIN = 1.3
 """From this ratio on, of the time of a random read to that of a read of a region read three times,
 two of three passes came from memory. The ratio would be 3 if memory took no time."""
 
-_REACH_PARTS = 32
-"""Between two distances that differ by no more than this part of the nearer one, no other is read:
-the middle is then off by 2 % at most."""
-
-_REFINED = 1.07
-"""Up to this ratio of the smallest region that is not kept to the largest that is, no region
-between them is read."""
-
 
 @dataclass(frozen=True)
 class _Alone:
@@ -233,6 +225,15 @@ def reads_ahead(view: View) -> Answer | None:
         return answer.checked(alike, True, shown_by) if in_memory or view.is_disk else answer
 
     if not again or not keeps:
+        if paused and share_below(paused, alone.limit_s) < _CLEAR_DROP:
+            # What was read ahead is in memory after a pause. Others may have been in a write buffer
+            # still, or share a page with what was just read.
+            about["evidence"] = [*about["evidence"], paused.recording]
+            paused_s = usual_s(paused)
+            said = say("not_after_a_pause", gain=gain, paused_s=paused_s, random_s=alone.random_s)
+            if is_ahead(paused_s, alone.random_s):
+                return yes_or_no(None, replace(said, code="woken"), **about)
+            return yes_or_no(False, said, **about).checked(alike, None)
         return ahead()
     smallest = next(iter(by(AGAIN(view), PointAxis.REGION).values()))
     quick_s = smallest.latency_percentile_s(50) or alone.random_s
@@ -282,7 +283,7 @@ def streams(view: View) -> Answer | None:
         return replace(ahead, checks=())
     side = by(SIDE_BY_SIDE(view), PointAxis.SEQUENCES)
     hit = {count: share_below(m, alone.limit_s) for count, m in side.items()}
-    last, missed = bracket({1: True} | _all_hit(hit, of_pages=not view.is_disk))
+    last, missed = bracket({1: True} | all_hit(hit, of_pages=not view.is_disk))
     if last is None or (last == 1 and 1 not in hit):
         return unknown(say("alone", share=hit.get(1, 0.0)), detail={"in_memory": hit})
     detail = {
@@ -324,7 +325,7 @@ def share_below(reads: OperationRecording, limit_s: float) -> float:
     return float(count[low < limit_s * 1e9].sum() / max(count.sum(), 1))
 
 
-def _all_hit(hit: Mapping[int, float], *, of_pages: bool) -> dict[int, bool]:
+def all_hit(hit: Mapping[int, float], *, of_pages: bool) -> dict[int, bool]:
     """Whether all sequences found their reads in memory, by their number, from the shares of reads
     that did.
 
@@ -337,40 +338,6 @@ def _all_hit(hit: Mapping[int, float], *, of_pages: bool) -> dict[int, bool]:
     return {count: share > beside + _HITS * (1 - beside) for count, share in hit.items()}
 
 
-def sequences_wanted(busy: Mapping[int, float], calm: Mapping[int, float], most: int) -> int | None:
-    """The number of sequences to read next from a disk that is idle most of the time; ``None`` when
-    the largest number of which it reads ahead is known, or larger than ``most``.
-
-    Args:
-        busy: the share of the reads that were in memory, by number of sequences, from a disk that
-            many reads may keep from reading ahead: what it misses shows nothing.
-        calm: the same from a disk that was idle most of the time.
-        most: the largest number that can be read.
-    """
-    hits = _all_hit({**busy, **calm}, of_pages=False)
-    shown = {count: hit for count, hit in hits.items() if hit or count in calm}
-    last, missed = bracket({1: True} | shown)
-    if last is None or last >= most or missed == last + 1:
-        return None
-    if missed is None and not calm and last < max(busy, default=0):
-        return last + 1
-    return (last + (missed or most + 1)) // 2
-
-
-def distance_wanted(hits: Mapping[int, float], unit_bytes: int) -> int | None:
-    """The distance to read at next, between the largest that is in memory and the next; ``None``
-    when both are close, or one of them is missing.
-
-    Args:
-        hits: the share of the reads that were in memory, by their distance in bytes.
-        unit_bytes: what distances are multiples of.
-    """
-    last, missed = bracket({distance: share > _DISTANT_HITS for distance, share in hits.items()})
-    if last is None or missed is None or missed - last <= max(last / _REACH_PARTS, unit_bytes):
-        return None
-    return (last + missed) // 2 // unit_bytes * unit_bytes
-
-
 def bracket(hits: Mapping[int, bool]) -> tuple[int | None, int | None]:
     """The largest size up to which all sizes hit, and the next size; ``None`` where there is
     none."""
@@ -380,6 +347,12 @@ def bracket(hits: Mapping[int, bool]) -> tuple[int | None, int | None]:
             return last, size
         last = size
     return last, None
+
+
+def reached(hits: Mapping[int, float]) -> tuple[int | None, int | None]:
+    """The largest distance at which reads are in memory, and the next one, by the share of the
+    reads that were; ``None`` where there is none."""
+    return bracket({distance: share > _DISTANT_HITS for distance, share in hits.items()})
 
 
 def reach(view: View) -> Answer | None:
@@ -397,7 +370,7 @@ def reach(view: View) -> Answer | None:
         return unknown(say("of_flash"), evidence=ahead.evidence)
     paused = by(PAUSED(view), PointAxis.DISTANCE)
     hit = {distance: share_below(m, alone.limit_s) for distance, m in paused.items()}
-    last, missed = bracket({d: share > _DISTANT_HITS for d, share in hit.items()})
+    last, missed = reached(hit)
     beyond = [share for distance, share in hit.items() if missed and distance >= missed]
     unclear = last is not None and any(share > _CLEAR_DROP * hit[last] for share in beyond)
     detail = {
@@ -488,12 +461,3 @@ def kept(again: Mapping[int, float], random_s: float) -> tuple[int | None, int |
         random_s: the mean time of a random read.
     """
     return bracket({region: random_s > _AGAIN_GAIN * s for region, s in again.items()})
-
-
-def region_wanted(again: Mapping[int, float], random_s: float, unit_bytes: int) -> int | None:
-    """The region to read next, between the largest that is kept and the smallest that is not;
-    ``None`` when the size is known."""
-    last, missed = kept(again, random_s)
-    if last is None or missed is None or missed <= _REFINED * last:
-        return None
-    return (last + missed) // 2 // unit_bytes * unit_bytes
