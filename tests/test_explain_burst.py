@@ -273,6 +273,21 @@ def test_a_fill_that_comes_to_another_medium_shows_no_cache(beyond: float, there
     assert there or found.said.code == "slc_cache_bytes.by_place"
 
 
+@pytest.mark.parametrize(("short_rate", "there"), [(221e6, True), (137.8e6, False)])
+def test_what_was_as_slow_before_the_cache_was_full_is_no_end_of_one(
+    short_rate: float, there: bool
+) -> None:
+    """As of a foreign drive (number 35 of seed 924738685), whose planes fell out of step."""
+    run = _filled((920 * MIB, 189e6), (1128 * MIB, 137.5e6))
+    _add_burst(run, "probe-burst/long", _curve((256 * MIB, 189e6)), "long")
+    _add_burst(run, "probe-burst/short", _curve((256 * MIB, short_rate)), "short")
+    view = view_of(run, link_ceiling=550e6, page_bytes=16384.0)
+    found, rate = slc_cache.size(view), slc_cache.direct_rate(view)
+    assert rate is not None
+    assert [answer.value is not None for answer in (found, rate)] == [there, there]
+    assert there or found.said.code == rate.said.code == "slc_cache_bytes.as_slow_before"
+
+
 def test_a_pause_does_not_show_that_faster_cells_were_full() -> None:
     """Credits, heat and debts of compaction end in a pause as well."""
     run = FakeRun(capacity_bytes=2 * 2**30)

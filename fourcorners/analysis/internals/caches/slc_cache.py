@@ -90,6 +90,10 @@ _SEEN_PAST = 0.1
 """A burst shows the rate past a cache if it goes on for this share of the cache: for some hundred
 buckets of a histogram."""
 
+_AS_SLOW = 0.02
+"""Rates that differ by no more are the same: of a burst to faster cells, which take a third less
+time for a program or less still, that would be chance."""
+
 _OF_FLASH = ("page_bytes", "mapping_unit", "superblock_bytes")
 """Findings of what only flash has. A volume has none of them, but credits that end a burst. Where
 one of them was not asked for, nothing follows."""
@@ -381,6 +385,9 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
         return unknown(said, evidence=[*ids([found.burst]), *ids(alike)])
     if by_place := _by_place(view, found):
         return by_place
+    if earlier := _as_slow_before(view, found):
+        said = say("slc_cache_bytes.as_slow_before", size=found.sizes[0], rate=found.bend.slow_rate)
+        return unknown(said, evidence=[*ids([found.burst]), *ids(earlier)])
     recovery = view.once(_recovery)
     if recovery is not None and recovery.is_none:
         said = say("slc_cache_bytes.once_only", size=found.sizes[0])
@@ -407,6 +414,19 @@ def _by_place(view: View, found: _Found) -> Answer | None:
         return None
     said = say("slc_cache_bytes.by_place", size=found.sizes[0], faster=ratio)
     return unknown(said, evidence=ids([found.burst, *PLACES(view)]))
+
+
+def _as_slow_before(view: View, found: _Found) -> list[Measured]:
+    """The short burst, if it ran at the rate past the bend although it ended before as much was
+    written to the erased drive as the cache would hold; else nothing. While faster cells are free
+    no drive is as slow as without them."""
+    long, short = write_buffer.LONG(view), write_buffer.SHORT(view)
+    if not long or not short or long[-1].bytes + short[-1].bytes > found.sizes[1]:
+        return []
+    curve = completion_curve(view.run, short[-1])
+    total = float(curve.count_bytes[-1])
+    off = curve.rate(total / 2, total) / found.bend.slow_rate - 1
+    return short[-1:] if abs(off) <= _AS_SLOW else []
 
 
 def direct_rate(view: View) -> Answer | None:
