@@ -236,9 +236,10 @@ CATALOG: tuple[Asked, ...] = (
         command_queue.RANDOM, parallel_units.disagreement, _CURVE_NEEDS,
         asked_by=command_queue.enough),
     Asked("link_ceiling", "What the link carries", "B/s", _CONTINUOUS, generation.LARGE,
-        generation.ceiling,
+        generation.ceiling, ("rotation_rpm", "track_bytes"),
         assumes=(Assumption.LINK_SLOWEST,)),
-    Asked("link", "Which link it is", "B/s", _DISCRETE, generation.LARGE, generation.generation),
+    Asked("link", "Which link it is", "B/s", _DISCRETE, generation.LARGE, generation.generation,
+        ("rotation_rpm", "track_bytes")),
 
     Asked("over_provisioning", "Spare area", "of user area", _CONTINUOUS, parts.overwritten,
         spare_area.combined, ("op_by_cliff", "op_by_amplification"), Of.FLASH, parts.FILL,

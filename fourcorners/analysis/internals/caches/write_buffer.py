@@ -27,6 +27,7 @@ from fourcorners.analysis.internals.caches.buffer_line import (
     read_curve,
 )
 from fourcorners.analysis.internals.caches.burst_curve import Curve, completion_curve
+from fourcorners.analysis.internals.disk.passing import ABOVE_TRACK_MIN, track_rate
 from fourcorners.analysis.internals.link import generation
 from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.nand.programs import turn_bytes
@@ -72,12 +73,6 @@ commands of writes let it. Known buffers of ``arena explain --drives 105 --seed 
 _FIRST_MIN_S, _FIRST_BLOCKS = 0.15e-3, 3
 """A write waits for the flash if it takes longer than this time, and than the link takes for so
 many such writes: the quickest programs take 0.15 ms and more."""
-
-_ABOVE_TRACK_MIN = 1.05
-"""A disk without a buffer accepts no more than passes under its head, and as much as that within a
-track. Its bursts begin at the outer edge, where tracks are longest, so that only the scatter of the
-first bytes is left. How much that is was not studied: 5 % leaves room for it, and what a buffer
-gains is several times as much wherever the link is faster than the platters."""
 
 _TRACKS_MAX = 2.0
 """If the bytes of the steps in which room becomes free are more than so many tracks, they are not
@@ -243,9 +238,8 @@ def _beyond_a_track(view: View, found: BufferShown) -> BufferShown | Answer:
     """The same, if the fast part of the burst to a disk is faster than its platters. Else a disk
     that writes what comes looks like one whose buffer is full at the end of the first track: only
     then it loses time by switches."""
-    rpm, track_bytes = view.value("rotation_rpm"), view.value("track_bytes")
-    passes = (rpm or 0.0) / 60 * (track_bytes or 0.0)
-    if found.buffer.link_rate > _ABOVE_TRACK_MIN * passes:
+    passes = view.once(track_rate) or 0.0
+    if found.buffer.link_rate > ABOVE_TRACK_MIN * passes:
         return found
     said = say("write_buffer_bytes.at_platters", rate=found.buffer.link_rate, passes=passes)
     return unknown(said, evidence=found.evidence)

@@ -21,6 +21,7 @@ from typing import Any
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.caches import durability
 from fourcorners.analysis.internals.caches.read_cache import from_memory
+from fourcorners.analysis.internals.disk import passing
 from fourcorners.analysis.internals.flash import conflicting_reads, trim_granularity
 from fourcorners.analysis.internals.flash.conflicting_reads import points, shown_levels, typical_s
 from fourcorners.analysis.internals.thresholds import APART, UNSURE
@@ -209,12 +210,14 @@ def _carried(view: View) -> _Carried | Answer:
     rate = max(slopes[of], *(m.bytes_per_second for m in shown))
     if rate > (1 + _TOLERANCE) * max(one.payload_rate for one in links(_PCIE_SHARES[-1])):
         return unknown(say("link_ceiling.no_link", rate=rate), detail=detail, evidence=ids(shown))
-    error = max(
-        _spread(slopes, slopes[of]),
-        rate / slopes[of] - 1,
-        _pauses(shown, slopes[of]) + max(_chance(shown), _ERROR_MIN),
-        _begun_before(shown, slopes[of]) + max(_chance(shown), _ERROR_MIN),
-    )
+    chance = max(_chance(shown), _ERROR_MIN)
+    pauses, begun = _pauses(shown, slopes[of]), _begun_before(shown, slopes[of])
+    fewer = rate / slopes[of] - 1
+    # The rest of a command takes no less than nothing.
+    if fewer > pauses + begun + chance:
+        said = say("link_ceiling.smaller_faster", smaller=fewer)
+        return unknown(said, detail=detail, evidence=ids(shown))
+    error = max(_spread(slopes, slopes[of]), fewer, pauses + chance, begun + chance)
     if error > UNSURE:
         said = say("link_ceiling.unsure", rate=rate, error=error)
         return unknown(said, detail=detail, evidence=ids(shown))
@@ -284,8 +287,11 @@ def _limited(view: View, slopes: Mapping[str, float]) -> tuple[str, str] | None:
     sentence; ``None`` where nothing does."""
     # Reads of one place gain from more dies as they become larger, unless they come from memory.
     repeated = [m.bytes_per_second for m in LARGE(view) if m.point[PointAxis.OF] == "cached"]
+    medium = slopes.get("written", math.inf)
+    quicker = "cached" in slopes and max(repeated) > _FASTER * medium
     # Nor is the rate of one track, which no switches slow down, that of a memory.
-    quicker = "cached" in slopes and max(repeated) > _FASTER * slopes.get("written", math.inf)
+    if quicker and view.is_disk:
+        quicker = passing.is_of_memory(view, max(repeated), medium)
     kept = quicker and _again_from_memory(view)
     read = {of: rate for of, rate in slopes.items() if of != "cached" or kept}
     if not read:
