@@ -273,6 +273,30 @@ def _four_zones(unread_bytes: int) -> FakeRun:
     return run
 
 
+@pytest.mark.parametrize(
+    ("cached", "followed", "told"),
+    [(3.46e6, None, False), (80e6, None, True), (3.46e6, 3.47e6, True)],
+)
+def test_one_rate_of_a_disk_may_be_that_of_its_link(
+    cached: float, followed: float | None, told: bool
+) -> None:
+    """As of a disk of eight zones behind a bus of 3.5 MB/s, in DiskSim."""
+    block, reads = 2**18, 14
+    run = FakeRun(capacity_bytes=32 * 10**9)
+    run.add("probe-positions/sentinel/1", "read", iops=70, sentinel=1)
+    for place in range(32):
+        where: dict[str, Any] = {"offset_bytes": place * 10**9, "block_bytes": block}
+        name = f"probe-positions/at/{place}"
+        run.add(name, "read", iops=3.46e6 / block, elapsed_s=reads * block / 3.46e6, **where)
+        bounds = np.array([block / 3.46e6]) * 1e9
+        run.histograms[name, "read"] = (bounds, bounds, np.array([reads]))
+    link = unknown(say("any.value"), detail={"measured_bytes_per_second": [3.3e6, cached]})
+    track = followed and known(5e4, say("any.value"), detail={"bytes_per_second": followed})
+    found = zones.count(view_of(run, link_ceiling=link, track_bytes=track))
+    assert found.value == (1 if told else None)
+    assert told or found.said.code == "zones.one_rate"
+
+
 @pytest.mark.parametrize(("unread", "low"), [(5 * 10**8, 40e6 * 40 / 48), (10**7, 40e6)])
 def test_another_zone_may_begin_behind_the_last_place(unread: int, low: float) -> None:
     inner = zones.inner_rate(view_of(_four_zones(unread), rotation_rpm=7200))

@@ -75,6 +75,9 @@ the length of the others, since the last zone ends anywhere."""
 _LINK_NEAR = 0.97
 """From this share of the link's rate on, the link may be the limit."""
 
+_LARGE = "measured_bytes_per_second"
+"""Where the finding of the link has the rates of large reads, also if it has no value."""
+
 
 def profile(view: View) -> tuple[Floats, Floats]:
     """The offsets in bytes, ascending, and the rates of the platters in bytes per second, with
@@ -251,10 +254,29 @@ def _zones(view: View) -> _Zones | Answer:
 
 def _hidden(view: View, zones: _Zones) -> Answer | None:
     """The answer where the first zones are as fast as the link; ``None`` where they are not."""
+    if len(zones.ranges) == 1:
+        return _one_rate(view, zones)
     carried = view.value("link_ceiling")
-    if len(zones.ranges) == 1 or carried is None or zones.rates[0] <= _LINK_NEAR * carried:
+    if carried is None or zones.rates[0] <= _LINK_NEAR * carried:
         return None
     return unknown(say("zones.link"), detail=zones.detail)
+
+
+def _one_rate(view: View, zones: _Zones) -> Answer | None:
+    """The answer where a disk is read at one rate everywhere, and nothing shows that its platters
+    have it: neither faster reads of other data, nor reads that follow the head. A slow link, or
+    whatever else all data pass, hides any zones then."""
+    if not view.is_disk and not view.has("rotation_rpm"):
+        return None
+    link, tracks, rate = view.answer("link_ceiling"), view.answer("track_bytes"), zones.rates[0]
+    large = [] if link is None else [link.value or 0.0, *link.detail.get(_LARGE, ())]
+    if rate <= _LINK_NEAR * max(large, default=0.0):
+        return None
+    if tracks is not None and tracks.value is not None:
+        followed = tracks.detail["bytes_per_second"]
+        if _LINK_NEAR * followed <= rate <= followed / _LINK_NEAR:
+            return None
+    return unknown(say("zones.one_rate", rate=rate), detail=zones.detail)
 
 
 def count(view: View) -> Answer:
