@@ -221,6 +221,18 @@ def test_a_third_more_is_a_stripe_and_a_third_only_where_more_is_faster() -> Non
         assert Seen(window=window).stripe_bytes == stripe
 
 
+@pytest.mark.parametrize(("pair", "stripe"), [(1.28, 4096), (1.45, 6144)])
+def test_two_dies_may_do_no_more_than_a_third_more_than_one(pair: float, stripe: int) -> None:
+    """As where an SSD of DiskSim serves 20 commands in their order: what a window and two places
+    gain alike is no unequal share."""
+    window = {4096: 7657.0, 8192: 9777.0, 16384: 15_000.0, 32768: 25_000.0}
+    rates = dict.fromkeys((6144, 12_288, 24_576), 7657.0 * pair)
+    seen = Seen(window=window, pair=rates | {49_152: 7657.0})
+    assert seen.stripe_bytes == stripe
+    # Of other distances than of stripes none shows how many dies there are.
+    assert seen.turn == (None if stripe == 4096 else 8)
+
+
 def test_scatter_is_no_stripe() -> None:
     windows = {4096: 38.9, 8192: 45.9, 16384: 44.2, 32768: 45.2, 65536: 48.5, 131072: 45.6}
     assert Seen(window=windows).stripe_bytes is None
