@@ -126,6 +126,8 @@ def unit(view: View) -> Answer:
         return unknown(say("no_unit_explains"), detail=detail)
     if view.has("log_blocks") and fitted.excess < _MERGE_MIN:
         return unknown(say("merged_beside"), detail=detail)
+    if changed := _changed(pairs, fitted.unit_bytes):
+        return unknown(say("changed", times=changed), detail=detail)
     if fitted.unit_bytes <= pairs.boundary_bytes[0]:
         return unknown(say("smallest", unit=fitted.unit_bytes), detail=detail)
     return known(fitted.unit_bytes, say("measured", cost=1 + fitted.excess), detail=detail)
@@ -245,6 +247,16 @@ def _best(view: View) -> tuple[_Fit | None, bool]:
     if clear and clear[0].cost <= _CLEAR_COST and clear[0].excess >= _CLEAR_EXCESS:
         return clear[0], _alone(clear)
     return fits[0], False
+
+
+def _changed(pairs: _Pairs, unit_bytes: float) -> float | None:
+    """By what factor a write at multiples of some boundary up to the unit takes longer or shorter
+    than of the others; ``None`` where all take about as long, as they all lie within one unit
+    anywhere on the drive. Otherwise the drive changed from point to point, and so may the factors
+    have, of which only these few show the unit."""
+    logs = np.log(pairs.at_s[pairs.boundary_bytes <= unit_bytes])
+    off = float(np.abs(logs - np.median(logs)).max())
+    return math.exp(off) if off > _RISE_MISFIT_MAX * _SCATTER else None
 
 
 def _still_rises(pairs: _Pairs, unit_bytes: float) -> bool:
