@@ -34,8 +34,13 @@ def _size(
     long: Curve,
     read_s: float = 0.1e-3,
     large_rate: float | None = None,
+    random_rate: float = 60e6,
 ) -> Answer:
     run = FakeRun()
+    for stage, rate in (("fill", 60e6), ("overwrite", random_rate)):
+        run.add(
+            f"probe-overwrite/{stage}", "write", iops=rate / 4096, block_bytes=4096, stage=stage
+        )
     run.add("probe-seeks/sentinel", "read", iops=1 / read_s, sentinel=1)
     for block in (2**17, 2**20) if large_rate else ():
         about: dict[str, Any] = {"block_bytes": block, "queue_depth": 32, "of": "written"}
@@ -80,6 +85,17 @@ def test_a_cache_behind_the_buffer_is_none_of_it(monkeypatch: pytest.MonkeyPatch
     found = _size(monkeypatch, short, long)
     assert found.interval is not None
     assert 3.5 * MIB < found.interval[0] < 4 * MIB < found.interval[1] < 9 * MIB
+
+
+@pytest.mark.parametrize(("random_rate", "told"), [(78e6, True), (190e6, False)])
+def test_writes_that_may_go_to_faster_cells_hide_the_size_of_the_buffer(
+    random_rate: float, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a drive that writes the first 512 KiB of a sequence to a cache that the rest passes."""
+    curves = _curve(4 * MIB, 60e6, 2**14), _curve(4 * MIB, 60e6, 2**16)
+    found = _size(monkeypatch, *curves, random_rate=random_rate)
+    assert (found.value is not None) == told
+    assert told or found.said.code == "other_cells"
 
 
 def test_much_more_room_at_first_is_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:

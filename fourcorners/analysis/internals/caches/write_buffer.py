@@ -27,6 +27,7 @@ from fourcorners.analysis.internals.caches.buffer_line import (
     read_curve,
 )
 from fourcorners.analysis.internals.caches.burst_curve import Curve, completion_curve
+from fourcorners.analysis.internals.collection.parts import OVERWRITE, faster_at_random
 from fourcorners.analysis.internals.disk.passing import ABOVE_TRACK_MIN, track_rate
 from fourcorners.analysis.internals.link import generation
 from fourcorners.analysis.internals.method import pace
@@ -266,6 +267,10 @@ def size(view: View) -> Answer:
     if isinstance(found, Answer):
         return found
     buffer, curve = found.buffer, found.curve
+    if not view.is_disk and (times := view.once(faster_at_random)):
+        # The first writes of a burst may go to those cells as well, before it is known for one.
+        said = say("other_cells", filled=buffer.size_bytes, times=times)
+        return unknown(said, evidence=[*found.evidence, *ids(OVERWRITE(view)[:1])])
     if buffer.margin_bytes > UNSURE * buffer.size_bytes:
         said = say("small_on_disk" if view.is_disk else "small", drain=buffer.drain_rate)
         return unknown(said)
