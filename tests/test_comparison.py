@@ -197,6 +197,8 @@ def test_the_verdict_is_plain_and_the_ranking_has_ties() -> None:
     ]
     same = compare(*[ComparedRuns(name, [run_of(1000, rng)]) for name in "AB"])
     assert verdicts(same)[0].text == "B against A: no difference that these runs can show."
+    # In a closed loop the mean latency says the same again, and is not repeated.
+    assert "mean latency" not in fast.text
 
 
 def test_a_difference_is_a_finding_like_any_other() -> None:
@@ -353,6 +355,26 @@ def test_repeated_runs_tell_all_their_values() -> None:
         run.environment = {"kernel": kernel}
     comparison = compare(ComparedRuns("a", runs[:2]), ComparedRuns("b", runs[2:]))
     assert [setting.words for setting in comparison.settings] == ["kernel: 6.1 or 6.2 against 6.1"]
+
+
+def test_at_one_rate_the_verdict_tells_the_mean_latency() -> None:
+    """As of a replay at recorded times: as many I/Os each second, and each takes longer."""
+    rng = np.random.default_rng(5)
+    sides = []
+    for latency_s in (1e-3, 2e-3):
+        run = FakeRun()
+        series = 1000 * (1 + rng.normal(0, 0.02, 60))
+        run.add(
+            *("replay/trace", "write"),
+            iops=float(series.mean()),
+            series_iops=series,
+            latency_mean_s=latency_s,
+            pattern="recorded",
+        )
+        sides.append(ComparedRuns(f"{latency_s:g}", [run]))
+    text = verdicts(compare(*sides))[0].text
+    assert "higher mean latency in recorded writes (replay): +" in text
+    assert "slower" not in text
 
 
 @pytest.mark.parametrize(
