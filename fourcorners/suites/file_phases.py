@@ -101,6 +101,9 @@ class FileWorkload:
         if self.id is None:
             axes["workload"] = self.name
         streams = [stream_of(self._in_time(stream), scope.subject) for stream in chosen]
+        if any(stream.think_s or stream.strided_zones for stream in streams):
+            # With pauses and gaps between requests its rate is not the drive's best.
+            axes["apart"] = True
         amount = scope.value(self.limits.get("amount"))
         if amount == EVERYTHING:
             block, span = streams[0].block_bytes, streams[0].span_bytes or 0
