@@ -206,6 +206,9 @@ def test_a_full_log_is_emptied_and_what_counts_survives(tmp_path: Path) -> None:
         (["--log-structured", "--log-spare", "0"], "a share above 0"),
         (["--without-journal-at", "7"], "START:LENGTH"),
         (["--metadata-blocks", "0"], "1 block of metadata or more"),
+        (["--metadata-blocks", "3"], "changes nothing: add --journal"),
+        (["--journal-size", "128MiB"], "changes nothing: add --journal"),
+        (["--journal", "data", "--log-spare", "0.1"], "changes nothing: add --log-structured"),
     ],
 )
 def test_what_is_no_layout_is_one_sentence(

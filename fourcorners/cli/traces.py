@@ -38,7 +38,6 @@ Trace = Annotated[Path, Parameter(help="The trace.")]
 NewFile = Annotated[Path, Parameter(help="The new file.")]
 _PAGE = Size(4096)
 _CACHE = Size(64 << 20)
-_JOURNAL = Size(128 << 20)
 
 
 @Parameter(name="*")
@@ -118,8 +117,8 @@ def trace_convert(
     ----------
     file
         The trace: blktrace, blkparse, perf, tracefs, fio, MSR Cambridge, Alibaba, Tencent, SYSTOR,
-        SPC, FIU, Nexus, ETW, DiskMon, DiskSim, vscsi, oracleGeneral or our own; also in gzip, zstd
-        and tar.
+        SPC, FIU, Nexus, ETW, DiskMon, DiskSim, vscsi, oracleGeneral or our own; also in gzip, zstd,
+        bzip2, xz and tar.
     out
         The new file.
     anonymise
@@ -267,9 +266,9 @@ def trace_layout(
     journal: Literal["none", "ordered", "data"] = "none",
     log_structured: Flag = False,
     cache: Size = _CACHE,
-    journal_size: Size = _JOURNAL,
-    metadata_blocks: int = 3,
-    log_spare: float = 0.1,
+    journal_size: Size | None = None,
+    metadata_blocks: int | None = None,
+    log_spare: float | None = None,
     without_journal_at: str | None = None,
     new: NewTrace = _NEW_TRACE,
 ) -> int:
@@ -288,11 +287,11 @@ def trace_layout(
     cache
         What memory keeps of clusters that were read or written in part.
     journal_size
-        How long the journal is.
+        How long the journal is: 128MiB unless given.
     metadata_blocks
-        Blocks of metadata that a transaction changes for each group of blocks.
+        Blocks of metadata that a transaction changes for each group of blocks: 3 unless given.
     log_spare
-        Space of the log beyond what the trace uses, as a share of it.
+        Space of the log beyond what the trace uses, as a share of it: 0.1 unless given.
     without_journal_at
         START:LENGTH of a journal that the trace has, to leave it out.
     """
@@ -306,7 +305,7 @@ def trace_layout(
         journal=journal,
         log_structured=log_structured,
         cache=int(cache),
-        journal_size=int(journal_size),
+        journal_size=None if journal_size is None else int(journal_size),
         metadata_blocks=metadata_blocks,
         log_spare=log_spare,
         without_journal_at=without_journal_at,

@@ -30,9 +30,9 @@ def trace_layout(
     journal: JournalMode = "none",
     log_structured: bool = False,
     cache: int | str = _CACHE_BYTES,
-    journal_size: int | str = _JOURNAL_BYTES,
-    metadata_blocks: int = _METADATA_BLOCKS,
-    log_spare: float = _LOG_SPARE_SHARE,
+    journal_size: int | str | None = None,
+    metadata_blocks: int | None = None,
+    log_spare: float | None = None,
     without_journal_at: str | None = None,
     **options: Unpack[TraceOptions],
 ) -> WrittenTrace:
@@ -49,9 +49,10 @@ def trace_layout(
         journal: none, ordered (metadata go through a journal) or data (all writes do).
         log_structured: everything is written where a log ends, and segments of it are emptied.
         cache: what memory keeps of clusters that were read or written in part.
-        journal_size: how long the journal is.
-        metadata_blocks: blocks of metadata that a transaction changes for each group of blocks.
-        log_spare: space of the log beyond what the trace uses.
+        journal_size: how long the journal is; 128 MiB unless given.
+        metadata_blocks: blocks of metadata that a transaction changes for each group of blocks; 3
+            unless given.
+        log_spare: space of the log beyond what the trace uses, as a share of it; 0.1 unless given.
         without_journal_at: "START:LENGTH" of a journal that the trace has, to leave it out.
         options: see :class:`fourcorners.trace.changing.TraceOptions`.
 
@@ -60,18 +61,26 @@ def trace_layout(
     """
     if journal not in ("none", "ordered", "data"):
         raise UserError(f'a journal of "{journal}" is not known: use none, ordered or data')
-    if metadata_blocks < 1:
+    if metadata_blocks is not None and metadata_blocks < 1:
         raise UserError(f"a transaction changes 1 block of metadata or more, not {metadata_blocks}")
+    for name, value, is_of_use, needed in (
+        ("journal-size", journal_size, journal != "none", "journal ordered or data"),
+        ("metadata-blocks", metadata_blocks, journal != "none", "journal ordered or data"),
+        ("log-spare", log_spare, log_structured, "log-structured"),
+    ):
+        if value is not None and not is_of_use:
+            raise UserError(f"--{name} changes nothing: add --{needed}, or leave it out")
+    spare = _LOG_SPARE_SHARE if log_spare is None else log_spare
     step: dict[str, Any] = {
         "layout": {
             "cluster_bytes": _bytes(cluster),
             "shift_bytes": _bytes(shift),
             "cache_bytes": _bytes(cache),
             "journal": None if journal == "none" else journal,
-            "journal_bytes": _bytes(journal_size),
-            "metadata_blocks": metadata_blocks,
+            "journal_bytes": _bytes(_JOURNAL_BYTES if journal_size is None else journal_size),
+            "metadata_blocks": metadata_blocks or _METADATA_BLOCKS,
             "without": None if without_journal_at is None else _region(without_journal_at),
-            "log_spare_share": log_spare if log_structured else None,
+            "log_spare_share": spare if log_structured else None,
         }
     }
     return transformed([file], out, step, **options)
