@@ -110,15 +110,14 @@ def _show_agreement(agreement: FitAgreement | None) -> None:
         return
     table = Table(box=None, pad_edge=False)
     table.add_column(agreement.drive, no_wrap=True)
-    for column in ("trace", "streams", f"of {agreement.seeds} seeds", "streams / trace"):
+    for column in ("trace", "streams", f"of {agreement.seeds} seeds", "ratio"):
         table.add_column(column, justify="right", no_wrap=True)
     for one in agreement.figures:
         table.add_row(
             one.name,
             wording.quantity(one.trace, one.unit),
             wording.quantity(one.streams, one.unit),
-            f"{wording.quantity(one.streams_low, one.unit)} to "
-            f"{wording.quantity(one.streams_high, one.unit)}",
+            wording.interval((one.streams_low, one.streams_high), one.unit),
             wording.number(one.streams / one.trace) if one.trace and one.streams else "-",
         )
     new_console().print(table)
