@@ -263,6 +263,12 @@ def test_discards_reach_a_file(tmp_path: Path) -> None:
         ([(0, "read", False, 0, 4096, None)], {"pace": "depth"}, "--queue-depth"),
         ([(0, "read", False, 0, 4096, None)], {"pace": "think-times"}, "completion times"),
         ([(0, "read", False, 0, 4096, None)], {"speed": 0}, "--speed 0"),
+        (
+            [(0, "read", False, 0, 4096, MS)],
+            {"pace": "depth", "speed": 2},
+            "--speed changes nothing with --pace depth",
+        ),
+        ([(0, "read", False, 0, 4096, None)] * 2, {}, "tells no times"),
         ([], {}, "no I/Os"),
     ],
 )
@@ -273,6 +279,19 @@ def test_what_cannot_be_replayed_is_refused_in_one_sentence(
     with pytest.raises(UserError, match=words):
         fc.replay(trace, DRIVE, out=tmp_path / "runs", **options)
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_clock_that_is_too_coarse_for_its_ios_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for step_ns, is_coarse in ((1000 * MS, True), (MS, False)):
+        ios: list[Io] = [
+            (number // 10 * step_ns, "read", False, 0, 4096, None) for number in range(100)
+        ]
+        if not is_coarse:  # As many at a time, but by a clock that could tell them apart.
+            ios.append((100 * MS + 1, "read", False, 0, 4096, None))
+        assert main(["replay", str(_trace(tmp_path, ios)), DRIVE, "--dry-run"]) == 0
+        assert ("are due at once" in capsys.readouterr().out) == is_coarse
 
 
 def test_a_refusal_names_the_trace_once(tmp_path: Path) -> None:

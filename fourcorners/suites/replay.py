@@ -25,6 +25,9 @@ _OUTSTANDING_MIN = 32
 _BLOCK_BYTES = 4096
 """Buffers are whole pages."""
 
+_COARSE_NS = 1_000_000
+"""Clocks that go in a ms or a second are coarser than what drives take for most I/Os."""
+
 
 def replay_table(
     files: Sequence[Path | str],
@@ -97,7 +100,17 @@ def replay_document(
     """
     table = {"name": "trace", "id": "trace", **replay_table(files, **chosen)}
     shown = table.pop("shown")
-    span = table["trace"]["span_bytes"]
+    trace = table["trace"]
+    if trace["pace"] == "depth" and trace["speed"] != 1:
+        raise UserError(
+            "--speed changes nothing with --pace depth, where no I/O is due at a time: leave it out"
+        )
+    if trace["pace"] != "depth" and trace["ios"] > 1 and trace["length_ns"] == 0:
+        raise UserError(
+            f"{table['label']} tells no times, so that all its I/Os would be due at once: replay "
+            "it with --pace depth --queue-depth"
+        )
+    span = trace["span_bytes"]
     reads = not table["reads"].startswith("0 ")
     title = f"Replay of {table['label']}"
     test = {
@@ -165,6 +178,7 @@ def _shown(survey: Mapping[str, Any], trace: TraceDocument, most: int) -> dict[s
         "I/Os": f"{operations}; {wording.amount(survey['read_bytes'])} read, "
         f"{wording.amount(survey['written_bytes'])} written",
         "recorded in": wording.clock(survey["length_ns"] / 1e9),
+        **_coarse(survey, trace),
         "touches": wording.amount(survey["end_bytes"]),
         "pace": pace_words(trace),
         "outstanding at most": str(most),
@@ -178,6 +192,19 @@ def _shown(survey: Mapping[str, Any], trace: TraceDocument, most: int) -> dict[s
     if survey["empty"]:
         shown["left out"] = f"{survey['empty']:,} transfers of no bytes"
     return {name: text.replace("{", "(").replace("}", ")") for name, text in shown.items()}
+
+
+def _coarse(survey: Mapping[str, Any], trace: TraceDocument) -> dict[str, str]:
+    """Where several I/Os are due together only because the trace does not say when each was."""
+    step_ns = survey["time_step_ns"]
+    together = trace.ios * step_ns / max(trace.length_ns, step_ns)
+    if trace.pace == "depth" or step_ns < _COARSE_NS or together < 2:
+        return {}
+    step = wording.duration(step_ns / 1e9)
+    return {
+        "times": f"multiples of {step}, so that {together:,.0f} I/Os in the mean are due at once, "
+        "and wait for one another: latencies say little, and --pace depth says more"
+    }
 
 
 def _plain(name: str) -> str:

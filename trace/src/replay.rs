@@ -5,7 +5,7 @@ use crate::formats::Format;
 use crate::input::{Header, Input};
 use crate::reader::Reader;
 use crate::record::Record;
-use crate::statistics::Quantiles;
+use crate::statistics::{Quantiles, TimeStep};
 use crate::transform::{GoOn, header_of, whole};
 use fourcorners_recording::Latencies;
 use fourcorners_workload::{Content, Operation, Recorded, Replay, Request, TimedRequest};
@@ -41,6 +41,8 @@ pub struct Survey {
     pub end_bytes: u64,
     /// From the first issue to the last one.
     pub length_ns: u64,
+    /// What all times are multiples of: a second, a ms, a µs, 100 ns or a ns.
+    pub time_step_ns: u64,
     /// The largest transfer.
     pub largest_bytes: u64,
     /// I/Os whose latency was recorded.
@@ -75,6 +77,7 @@ pub fn survey(inputs: &[Input], go_on: GoOn<'_>) -> Result<Survey> {
             writes: false,
             end_bytes: 0,
             length_ns: 0,
+            time_step_ns: 1,
             largest_bytes: 0,
             with_latency: 0,
             latency_ns: BTreeMap::new(),
@@ -86,6 +89,7 @@ pub fn survey(inputs: &[Input], go_on: GoOn<'_>) -> Result<Survey> {
         let mut counts = [0; Operation::COUNT];
         let mut latencies: [Latencies; Operation::COUNT] = Default::default();
         let mut first_ns = None;
+        let mut step = TimeStep::default();
         let mut batch = Vec::new();
         loop {
             batch.clear();
@@ -95,6 +99,7 @@ pub fn survey(inputs: &[Input], go_on: GoOn<'_>) -> Result<Survey> {
             }
             for record in &batch {
                 found.length_ns = record.time_ns - *first_ns.get_or_insert(record.time_ns);
+                step.count(record.time_ns);
                 counts[record.operation.index()] += 1;
                 if let Some(latency_ns) = record.latency_ns {
                     found.with_latency += 1;
@@ -103,6 +108,7 @@ pub fn survey(inputs: &[Input], go_on: GoOn<'_>) -> Result<Survey> {
                 found.count_place(record);
             }
         }
+        found.time_step_ns = step.ns();
         found.volumes = reader.volumes().to_vec();
         found.header.lost_events = reader.lost_events();
         for operation in Operation::ALL {

@@ -211,14 +211,19 @@ struct Counting {
 /// The steps that clocks of traces go in.
 const STEPS_NS: [u64; 5] = [1_000_000_000, 1_000_000, 1_000, 100, 1];
 
+/// What all times are multiples of.
 #[derive(Default)]
-struct TimeStep(usize);
+pub(crate) struct TimeStep(usize);
 
 impl TimeStep {
-    fn count(&mut self, time_ns: u64) {
+    pub(crate) fn count(&mut self, time_ns: u64) {
         while !time_ns.is_multiple_of(STEPS_NS[self.0]) {
             self.0 += 1;
         }
+    }
+
+    pub(crate) fn ns(&self) -> u64 {
+        STEPS_NS[self.0]
     }
 }
 
@@ -292,12 +297,12 @@ impl Counting {
             ios: self.ios,
             first_ns,
             length_ns: self.last_ns - first_ns,
-            time_step_ns: STEPS_NS[self.step.0],
+            time_step_ns: self.step.ns(),
             operations: Operation::ALL.into_iter().zip(self.operations).filter_map(named).collect(),
             end_bytes: self.end_bytes,
             blocks: self.blocks.finish(),
             places: self.places.finish(),
-            arrivals: self.arrivals.finish(STEPS_NS[self.step.0]),
+            arrivals: self.arrivals.finish(self.step.ns()),
             queue: self.outstanding.finish(),
             durability: self.durability.finish(),
             over_time: self.over_time.finish(),
