@@ -495,16 +495,3 @@ def test_a_trace_is_replayed_at_its_times_or_as_deep_as_the_job_says(tmp_path: P
 def test_job_files_may_be_called_jobs(tmp_path: Path) -> None:
     (tmp_path / "my.work.job").write_text("[a]\nsize=64m\nrw=read\n")
     assert find_suite(str(tmp_path / "my.work.job")).plan(DRIVE).tests[0].name == "my.work"
-
-
-@pytest.mark.parametrize(
-    "options", ["thinktime=200", "zonemode=strided zonesize=1m zoneskip=4m zonerange=1m"]
-)
-def test_a_rate_with_pauses_or_gaps_is_not_told_as_the_drive_s_best(
-    options: str, tmp_path: Path
-) -> None:
-    for name, text in (("held", f"rw=read bs=1m {options}"), ("plain", "rw=read bs=1m")):
-        file = tmp_path / f"{name}.fio"
-        file.write_text(f"[a]\nsize=256m\n{text.replace(' ', chr(10))}\n", "utf-8")
-        run = fc.run(str(file), "sim:ocz-vector-256gb", out=tmp_path / "runs")
-        assert any(one.name == "spec_sheet" for one in run.findings) == (name == "plain")

@@ -13,6 +13,7 @@ from fault_runs import validate
 from made_manifest import made_manifest
 
 from fourcorners import characterize
+from fourcorners import run as fourcorners_run
 from fourcorners.analysis import find
 from fourcorners.analysis.estimate import Estimate
 from fourcorners.analysis.spec_sheet import claims_about, lay_beside, left_out, rows_of
@@ -438,3 +439,16 @@ def test_claims_are_about_one_drive(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_an_interval_keeps_its_units_where_they_differ() -> None:
     assert interval_beside((0.0009, 0.0011), "s", "1.00 ms") == "900 µs to 1.10 ms"
     assert interval_beside((0.0011, 0.0012), "s", "1.15 ms") == "1.10 to 1.20"
+
+
+@pytest.mark.parametrize(
+    "options", ["thinktime=200", "zonemode=strided zonesize=1m zoneskip=4m zonerange=1m"]
+)
+def test_a_rate_with_pauses_or_gaps_is_not_told_as_the_drive_s_best(
+    options: str, tmp_path: Path
+) -> None:
+    for name, text in (("held", f"rw=read bs=1m {options}"), ("plain", "rw=read bs=1m")):
+        file = tmp_path / f"{name}.fio"
+        file.write_text(f"[a]\nsize=256m\n{text.replace(' ', chr(10))}\n", "utf-8")
+        run = fourcorners_run(str(file), "sim:ocz-vector-256gb", out=tmp_path / "runs")
+        assert any(one.name == "spec_sheet" for one in run.findings) == (name == "plain")

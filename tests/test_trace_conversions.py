@@ -1,5 +1,6 @@
 """Traces through every pair of formats that can carry them, with what each operation is."""
 
+import gzip
 import itertools
 import shutil
 import struct
@@ -123,7 +124,11 @@ def test_blkparse_reads_what_we_write_and_we_read_what_it_prints(tmp_path: Path)
     printed = tmp_path / "printed.txt"
     printed.write_text(text)
     wanted = [one[:5] for one in expected]
-    for source in (printed, halves[0]):
+    for path in halves:
+        packed = path.parent / "packed" / f"{path.name}.gz"
+        packed.parent.mkdir(exist_ok=True)
+        packed.write_bytes(gzip.compress(path.read_bytes()))
+    for source in (printed, halves[0], packed):
         fc.trace_convert(source, tmp_path / "out.parquet", replace=True)
         assert read(tmp_path / "out.parquet") == wanted, source
 
@@ -186,3 +191,17 @@ def test_fio_writes_and_replays_what_we_read_and_write(tmp_path: Path) -> None:
         if line.split(", ")[2] == "1"
     ]
     assert replayed == [row[3] for row in made if row[1] == "write"]
+
+
+def test_what_has_no_place_for_names_and_dates_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("7,R,0,4096,1577808144360767\n9,W,0,4096,1577808144360867\n")
+    dated = tmp_path / "dated.parquet"
+    assert not fc.trace_convert(tmp_path / "a.csv", dated).lost
+    as_blktrace = fc.trace_convert(dated, tmp_path / "b.blktrace.0", to="blktrace").lost
+    assert as_blktrace == {"names of volumes, which become numbers": 2, "the date": 2}
+    assert fc.trace_convert(dated, tmp_path / "b.csv").lost == {"the date": 2}
+    # Devices have the numbers that they had, also by way of our CSV.
+    write(tmp_path / "c.csv", [(0, "read", False, 0, 4096, "8:16")])
+    assert not fc.trace_convert(tmp_path / "c.csv", tmp_path / "c.blktrace.0", to="blktrace").lost
+    back = fc.trace_convert(tmp_path / "c.blktrace.0", tmp_path / "c.parquet")
+    assert back.header.volumes == ["8,16"]

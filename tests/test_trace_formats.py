@@ -1,9 +1,12 @@
 """Every format that is read: samples by its description, checked by hand, and malformed ones."""
 
+import bz2
 import gzip
 import io
+import lzma
 import struct
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -201,18 +204,27 @@ def test_oracle_general_is_read_and_written(tmp_path: Path) -> None:
     assert (tmp_path / "again.bin").read_bytes() == content
 
 
-@pytest.mark.parametrize("packing", ["gz", "zst", "tar", "tar.gz"])
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+}
+
+
+@pytest.mark.parametrize("packing", [*PACKED, "zst", "tar", "tar.gz", "tar.bz2", "tar.xz"])
 def test_what_is_packed_is_read_through(packing: str, tmp_path: Path) -> None:
     text, expected = SAMPLES["msr"]
     path = tmp_path / f"usr_0.csv.{packing}"
-    if packing == "gz":
-        path.write_bytes(gzip.compress(text.encode()))
+    if packing in PACKED:
+        # As of a tool that packs in parallel, which writes several streams.
+        lines = text.encode().splitlines(keepends=True)
+        path.write_bytes(b"".join(PACKED[packing](line) for line in lines))
     elif packing == "zst":
         path.write_bytes(pa.Codec("zstd").compress(text.encode(), asbytes=True))
     else:
         # Two members are two files, merged by time, and a readme is none.
         first, second = text.splitlines(keepends=True)
-        with tarfile.open(path, "w:gz" if packing == "tar.gz" else "w") as archive:
+        with tarfile.open(path, f"w:{packing.partition('.')[2]}") as archive:  # type: ignore[call-overload]
             for name, content in (("b.csv", second), ("a.csv", first), ("README", "Words.\n")):
                 member = tarfile.TarInfo(f"traces/{name}")
                 member.size = len(content)
@@ -255,6 +267,15 @@ REFUSED = {
         "there is no event",
     ),
     "damaged gzip": (gzip.compress(SAMPLES["msr"][0].encode() * 99)[:-30], "cannot read"),
+    "damaged bzip2": (bz2.compress(SAMPLES["msr"][0].encode() * 99)[:-30], "cannot read"),
+    "no bzip2": (b"BZh91AY&SY" + bytes(range(200)), "cannot read"),
+    "damaged xz": (lzma.compress(SAMPLES["msr"][0].encode() * 99)[:-30], "cannot read"),
+    "xz that takes too much memory": (
+        lzma.compress(
+            b"0,1,512,R,0.5\n", filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 29}]
+        ),
+        "cannot read",
+    ),
     "Parquet of others": (b"PAR1" + b"\0" * 64 + b"PAR1", "not a trace of fourcorners"),
 }
 

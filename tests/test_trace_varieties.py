@@ -1,7 +1,6 @@
 """Varieties of traces as they lie about in the world: marks and ends of lines, recordings of a part
 of the events, formats of simulators, and files that are no traces."""
 
-import lzma
 import struct
 from pathlib import Path
 
@@ -158,8 +157,6 @@ FOREIGN = {
     "fio's averages": (b"10, 2454781, 0, 0, 0, 0\n10, 10297, 1, 0, 0, 0\n", "log_avg_msec"),
     "fio's histograms": (b"14, 0, 4096" + b", 0" * 600 + b"\n", "histograms"),
     "fio's result": (b'{\n  "fio version" : "fio-3.33",\n', "fourcorners import"),
-    "bzip2": (b"BZh91AY&SY" + bytes(range(200)), "bunzip2"),
-    "xz": (lzma.compress(SAMPLES["spc"][0].encode()), "unxz"),
     "zip": (b"PK\x03\x04\x14\0\0\0", "unzip"),
     "PowerShell's text": (b"\xff\xfe" + SAMPLES["spc"][0].encode("utf-16-le"), "UTF-16"),
     "perf's recording": (b"PERFILE2" + bytes(99), "perf script"),
@@ -213,6 +210,13 @@ def test_a_line_that_does_not_fit_is_told_with_the_format(tmp_path: Path) -> Non
     assert 'line 1: the direction "8" is none (read as a write log of fio)' in refusal(
         path, tmp_path
     )
+
+
+def test_only_latencies_of_fio_s_logs_are_latencies(tmp_path: Path) -> None:
+    for name, latency in (("a_lat", "1000"), ("a_clat", "1000"), ("a_slat", ""), ("a_bw", "")):
+        path = sample(tmp_path, f"{name}.1.log", "1, 1000, 1, 4096, 0, 0\n")
+        [row] = rows(path, tmp_path)
+        assert (row[0], row[6]) == ("999000" if latency else "1000000", latency), name
 
 
 def test_a_log_with_places_is_told_by_all_of_its_columns(tmp_path: Path) -> None:

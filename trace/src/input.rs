@@ -1,4 +1,4 @@
-//! Files that are traces: told by their content, through gzip, zstd and tar.
+//! Files that are traces: told by their content, through gzip, zstd, bzip2, xz and tar.
 
 use crate::error::{Error, Result};
 use crate::formats::blktrace::Blktrace;
@@ -51,7 +51,15 @@ enum Packing {
     None,
     Gzip,
     Zstd,
+    Bzip2,
+    Xz,
 }
+
+/// What names of packed files end with.
+const PACKED_ENDINGS: [&str; 4] = [".gz", ".zst", ".bz2", ".xz"];
+
+/// Memory to unpack xz with: its strongest preset takes 65 MiB.
+const XZ_KIB_MAX: u32 = 128 << 10;
 
 impl Packing {
     fn of(head: &[u8]) -> Packing {
@@ -60,6 +68,8 @@ impl Packing {
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Packing::Zstd,
             // A skippable frame, with which zstd's seekable files begin.
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Packing::Zstd,
+            [b'B', b'Z', b'h', b'1'..=b'9', ..] => Packing::Bzip2,
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Packing::Xz,
             _ => Packing::None,
         }
     }
@@ -99,9 +109,15 @@ impl Part {
     /// The name without folders and the endings of packings.
     fn name(&self) -> String {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+        let (name, _) = packed_ending(&name);
         name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or(name).to_owned()
     }
+}
+
+/// A name without the ending of a packing, and that ending.
+fn packed_ending(name: &str) -> (&str, &'static str) {
+    let found = PACKED_ENDINGS.iter().find_map(|end| Some((name.strip_suffix(end)?, *end)));
+    found.unwrap_or((name, ""))
 }
 
 /// A part of a file that others read as well.
@@ -128,11 +144,14 @@ fn unpacked(
     packing: Packing,
     path: &Path,
 ) -> Result<Box<dyn Read + Send>> {
+    let buffered = |input| std::io::BufReader::with_capacity(256 << 10, input);
     Ok(match packing {
         Packing::None => input,
-        Packing::Gzip => Box::new(flate2::read::MultiGzDecoder::new(
-            std::io::BufReader::with_capacity(256 << 10, input),
-        )),
+        Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(input))),
+        Packing::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(input))),
+        Packing::Xz => {
+            Box::new(lzma_rust2::XzReader::new_mem_limit(buffered(input), true, XZ_KIB_MAX))
+        }
         Packing::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::new(input)
                 .map_err(|error| Error::reading(path, error))?;
@@ -296,22 +315,24 @@ fn parts_of(path: &Path) -> Result<Vec<Part>> {
     Ok(vec![part])
 }
 
-/// blktrace names the files of processors NAME.blktrace.0, NAME.blktrace.1 and so on.
+/// blktrace names the files of processors NAME.blktrace.0, NAME.blktrace.1 and so on; they may be
+/// packed one by one.
 fn siblings_of(part: Part) -> Result<Vec<Part>> {
     let name = part.path.to_string_lossy().into_owned();
-    let Some((stem, number)) = name.rsplit_once('.') else { return Ok(vec![part]) };
+    let (bare, ending) = packed_ending(&name);
+    let Some((stem, number)) = bare.rsplit_once('.') else { return Ok(vec![part]) };
     if !stem.ends_with(".blktrace") || number.parse::<u32>().is_err() {
         return Ok(vec![part]);
     }
     let mut parts = Vec::new();
     for number in 0..4096 {
-        let path = PathBuf::from(format!("{stem}.{number}"));
+        let path = PathBuf::from(format!("{stem}.{number}{ending}"));
         if path.is_file() {
             parts.push(Part {
                 file: Source::Path(path.clone()),
                 path,
                 range: None,
-                packing: Packing::None,
+                packing: part.packing,
             });
         }
     }

@@ -1,6 +1,6 @@
 //! Traces of block I/O as a stream of records in bounded memory.
 //!
-//! [`Input`] tells a file's format by its content and reads through gzip, zstd and tar;
+//! [`Input`] tells a file's format by its content and reads through gzip, zstd, bzip2, xz and tar;
 //! [`Reader`] is the seam that all formats share, and [`write`](mod@write) has what a trace can
 //! become. A format of our own, in Parquet, keeps everything that a [`Record`] has.
 

@@ -89,7 +89,10 @@ pub fn transform(
             Some(Step::Anonymise {}) => None,
             _ => Some(reader.shifted_ns()),
         };
-        let lost = writer.finish(&header)?;
+        let mut lost = writer.finish(&header)?;
+        if header.start_unix_ns.is_some() && format != Format::Parquet && ios > 0 {
+            lost.insert("the date", ios);
+        }
         Ok(Transformed { ios, header, lost })
     })
 }

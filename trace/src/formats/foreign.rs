@@ -5,9 +5,7 @@ use crate::lines::{BYTE_ORDER_MARK, integer, quoted};
 use memchr::memmem;
 
 /// Beginnings of binary files.
-const BINARY: [(&[u8], &str); 14] = [
-    (b"BZh", "it is packed by bzip2: unpack it with bunzip2"),
-    (b"\xfd7zXZ\0", "it is packed by xz: unpack it with unxz"),
+const BINARY: [(&[u8], &str); 12] = [
     (b"PK\x03\x04", "it is a zip archive: unpack it with unzip"),
     (b"7z\xbc\xaf\x27\x1c", "it is an archive of 7-Zip: unpack it"),
     (b"Rar!", "it is an archive of RAR: unpack it"),

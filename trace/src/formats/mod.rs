@@ -331,7 +331,9 @@ pub(crate) fn reader(
         Format::FioIolog => lines(input, path, told, Iolog::default()),
         Format::FioLog => {
             let file = path.file_name().unwrap_or_default().to_string_lossy();
-            let has_latencies = !file.contains("_bw.") && !file.contains("_iops.");
+            // What fio calls slat is the time until the kernel had the I/O.
+            let others = ["_bw.", "_iops.", "_slat."];
+            let has_latencies = !others.iter().any(|one| file.contains(one));
             lines(input, path, told, WriteLog { has_latencies })
         }
         Format::Msr => lines(input, path, told, Msr::default()),

@@ -73,13 +73,11 @@ fn note_of_zero(first: &Record, device: u32) -> ([u8; EVENT_BYTES], &'static [u8
     (bytes, text)
 }
 
-/// `8,0` as it is; other volumes are numbered as devices of a driver that nobody has.
-fn device_of(name: &str, number: u32) -> u32 {
-    let own = name.split_once(',').and_then(|(major, minor)| {
-        let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
-        (major < 1 << 12 && minor < 1 << 20).then_some(major << 20 | minor)
-    });
-    own.unwrap_or(240 << 20 | number)
+/// `8,0` as it is, which our CSV has as `8:0`.
+fn own_device(name: &str) -> Option<u32> {
+    let (major, minor) = name.split_once([',', ':'])?;
+    let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
+    (major < 1 << 12 && minor < 1 << 20).then_some(major << 20 | minor)
 }
 
 fn event(one: &Record, time_ns: u64, action: u64, device: u32, length: u32) -> [u8; EVENT_BYTES] {
@@ -118,7 +116,10 @@ impl Writer for BlktraceWriter {
             );
             count(&mut self.lost, "streams", one.stream.is_some());
             self.complete(one.time_ns)?;
-            let device = device_of(&volumes[one.volume as usize], one.volume);
+            let own = own_device(&volumes[one.volume as usize]);
+            count(&mut self.lost, "names of volumes, which become numbers", own.is_none());
+            // Other volumes are numbered as devices of a driver that nobody has.
+            let device = own.unwrap_or(240 << 20 | one.volume);
             if self.issued == 0 && one.time_ns > 0 {
                 let (note, text) = note_of_zero(one, device);
                 self.put(note)?;
