@@ -273,6 +273,16 @@ def test_a_fill_that_comes_to_another_medium_shows_no_cache(beyond: float, there
     assert there or found.said.code == "slc_cache_bytes.by_place"
 
 
+def test_a_buffer_that_does_not_show_is_in_the_interval_where_the_cache_is_uneven() -> None:
+    """As of a foreign drive (number 53 of seed 924738685) with a buffer of 4 MiB."""
+    even, slower = (84 * MIB, 617e6), (84 * MIB, 560e6)
+    run = _filled((4 * MIB, 3300e6), even, slower, even, (1792 * MIB, 136e6))
+    found = slc_cache.size(view_of(run, link_ceiling=3.3e9, page_bytes=16384.0))
+    assert found.value == pytest.approx(256 * MIB, rel=0.01)
+    assert found.interval is not None
+    assert found.interval[0] < 252 * MIB
+
+
 @pytest.mark.parametrize(("short_rate", "there"), [(221e6, True), (137.8e6, False)])
 def test_what_was_as_slow_before_the_cache_was_full_is_no_end_of_one(
     short_rate: float, there: bool

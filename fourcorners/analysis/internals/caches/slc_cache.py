@@ -90,6 +90,9 @@ _SEEN_PAST = 0.1
 """A burst shows the rate past a cache if it goes on for this share of the cache: for some hundred
 buckets of a histogram."""
 
+_EARLY = 0.25
+"""From this share of a cache on, a buffer that does not show is full: it is smaller than that."""
+
 _AS_SLOW = 0.02
 """Rates that differ by no more are the same: of a burst to faster cells, which take a third less
 time for a program or less still, that would be chance."""
@@ -355,7 +358,9 @@ def _hidden_buffer(view: View, found: _Found) -> float:
     if bend.fast_rate >= _LINK_SHARE * curve.rate(*FIRST_BYTES):
         return BUFFER_MAX
     bend_s = float(curve.seconds_at(np.array([bend.count_bytes]))[0])
-    return min(max(bend.count_bytes - bend.fast_rate * bend_s, 0.0), BUFFER_MAX)
+    # The rate right before the bend may be higher than that of the whole cache by chance.
+    rate = min(bend.fast_rate, curve.rate(_EARLY * bend.count_bytes, bend.count_bytes))
+    return min(max(bend.count_bytes - rate * bend_s, 0.0), BUFFER_MAX)
 
 
 def _other_cause(view: View, found: _Found) -> Answer | None:
@@ -417,9 +422,8 @@ def _by_place(view: View, found: _Found) -> Answer | None:
 
 
 def _as_slow_before(view: View, found: _Found) -> list[Measured]:
-    """The short burst, if it ran at the rate past the bend although it ended before as much was
-    written to the erased drive as the cache would hold; else nothing. While faster cells are free
-    no drive is as slow as without them."""
+    """The short burst, if it ran at the rate past the bend although it ended before so much was
+    written as the cache would hold. While faster cells are free, no drive is as slow as without."""
     long, short = write_buffer.LONG(view), write_buffer.SHORT(view)
     if not long or not short or long[-1].bytes + short[-1].bytes > found.sizes[1]:
         return []
