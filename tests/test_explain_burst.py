@@ -162,6 +162,19 @@ def test_a_curve_of_one_rate_has_neither() -> None:
     assert bend.fast_rate == pytest.approx(bend.slow_rate, rel=0.01)
 
 
+@pytest.mark.parametrize("accepted", [100e6, 160e6, 220e6])
+def test_a_buffer_that_is_full_late_drains_at_the_rate_after_it(accepted: float) -> None:
+    buffer = read_curve(_curve((accepted, 540e6), (268e6 - accepted, 378e6)), 134000)
+    assert buffer is not None
+    assert buffer.drain_rate == pytest.approx(378e6, rel=0.01)
+    size = accepted * (1 - 378 / 540)
+    assert abs(buffer.size_bytes - size) <= max(buffer.margin_bytes, 0.03 * size)
+
+
+def test_a_buffer_that_is_full_at_the_end_of_a_burst_does_not_show() -> None:
+    assert read_curve(_curve((255e6, 540e6), (13e6, 378e6)), 134000) is None
+
+
 def test_the_last_of_two_bends_is_the_cache() -> None:
     bend, _ = find_bends(_curve((20e6, 500e6), (130e6, 300e6), (350e6, 80e6)))
     assert bend.count_bytes == pytest.approx(150e6, rel=0.002)
@@ -307,6 +320,16 @@ def test_a_pause_does_not_show_that_faster_cells_were_full() -> None:
     found = slc_cache.size(view_of(run, link_ceiling=550e6, mapping_unit=4096.0))
     assert found.value == pytest.approx(256 * MIB, rel=0.02)
     assert not found.checks
+
+
+def test_the_rest_of_a_cache_is_no_buffer_before_it() -> None:
+    """The long burst ends within the cache, and the short one soon after it finds the rest."""
+    run = _filled((512 * MIB, 590e6), (1500 * MIB, 141e6))
+    _add_burst(run, "probe-burst/long", _curve((374e6, 590e6)), "long")
+    rest = 512 * MIB - 374e6
+    _add_burst(run, "probe-burst/short", _curve((rest, 590e6), (268e6 - rest, 141e6)), "short")
+    found = slc_cache.size(view_of(run, link_ceiling=1750e6, page_bytes=16384.0))
+    assert found.value == pytest.approx(512 * MIB, rel=0.03)
 
 
 @pytest.mark.parametrize("between", [30e6, 120e6])

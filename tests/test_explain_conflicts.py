@@ -190,6 +190,22 @@ def test_more_dies_than_take_turns_are_noticed() -> None:
     assert not _seen(stripe, 32, pair).takes_turns
 
 
+def test_windows_that_hold_no_whole_turns_wait_for_the_dies_that_hold_most() -> None:
+    """Stripes of six pages on 16 dies: a window of 21 stripes has two of them on five dies."""
+    stripe, dies = 6 * 16384, 16
+    window = {}
+    for size in (4096 << k for k in range(15)):
+        turns, rest = divmod(size / stripe, dies)
+        window[size] = size / stripe / (turns + min(rest, 1.0)) if size > stripe else 1.0
+    pair = {stripe << k: 1.0 if k >= 4 else 2.0 for k in range(7)}
+    seen = Seen(window=window, pair=pair)
+    assert seen.stripe_bytes == stripe
+    assert seen.units == dies
+    assert seen.takes_turns
+    more = {size: rate * (2 if size > 2**22 else 1) for size, rate in window.items()}
+    assert not Seen(window=more, pair=pair).takes_turns
+
+
 def test_a_queue_whose_end_was_not_reached_is_unknown() -> None:
     flat = Seen(beside=dict.fromkeys((4, 8, 16), 20.0))
     assert flat.queue_depth is None

@@ -327,6 +327,20 @@ def test_a_rate_that_does_not_change_past_the_cliff_is_none_of_collection(
     assert told or found.said.code == "over_provisioning.one_rate"
 
 
+@pytest.mark.parametrize(("apart", "told"), [(4, True), (20, False)])
+def test_what_a_drive_frees_at_a_time_says_what_it_keeps_in_reserve_at_least(
+    apart: int, told: bool
+) -> None:
+    """It has room for 40 parts before it stalls."""
+    late = [4.0 if part % apart == 0 else 4 * MIB / 1e8 for part in range(100)]
+    sizes = {"mapping_unit": 4096.0, "trim_granularity": 0.0, "write_buffer_bytes": 1e6}
+    counted = known(160 / 1024, say("any.value"), interval=(0.15, 0.165))
+    view = view_of(_overwritten(late), **sizes, op_by_cliff=counted)
+    found = spare_area.combined(view)
+    assert (found.value is not None) == told
+    assert told or found.said.code == "reserve"
+
+
 @pytest.mark.parametrize("held", [0, 2, 16])
 def test_the_interval_has_the_spare_area_whatever_a_buffer_of_unknown_size_holds(held: int) -> None:
     """The bytes before the cliff are the spare area and what the buffer holds."""

@@ -47,8 +47,10 @@ _POINTS = 4000
 """The number of points of the curve at equal times: many to a period of the dies."""
 
 LATE_SHARE = 0.5
-"""The last share of a burst, which shows the drain rate: by then every buffer that can be found is
-full."""
+"""The last share of a burst, which shows the drain rate, unless the buffer is full still later."""
+
+_LATE_SHARE_MIN = 0.1
+"""The least such share. Half of it must show the same rate as the other half."""
 
 _EDGE = 0.98
 """The quantile at the upper edge of the steps, and 1 minus it at the lower: single points are
@@ -145,6 +147,10 @@ def read_curve(
 ) -> Buffer | None:
     """The buffer, if the curve has a fast and a slow part.
 
+    A buffer that is full only after the late part has begun makes the drain look faster than it is.
+    The line through a part that begins earlier meets that of the link before the buffer is full, so
+    the late part begins anew where they meet, until that is no later.
+
     Args:
         curve: the curve of a burst.
         block_bytes: the size of its requests.
@@ -152,9 +158,26 @@ def read_curve(
         in_rounds: whether the drive has dies, which work in rounds.
     """
     total_s = float(curve.seconds[-1])
+    from_s = (1 - LATE_SHARE) * total_s
+    while from_s <= (1 - _LATE_SHARE_MIN) * total_s:
+        buffer = _read_from(curve, from_s, block_bytes, turn_bytes, in_rounds=in_rounds)
+        if buffer is None:
+            return None
+        full_s = buffer.accepted_bytes / buffer.link_rate
+        if full_s <= (1 + _NEARLY) * from_s:
+            return buffer
+        from_s = full_s
+    return None
+
+
+def _read_from(
+    curve: Curve, from_s: float, block_bytes: float, turn_bytes: float | None, *, in_rounds: bool
+) -> Buffer | None:
+    """The same, where the late part begins at a given time."""
+    total_s = float(curve.seconds[-1])
     times = np.linspace(0.0, total_s, _POINTS + 1)[1:]
     accepted = np.interp(times, np.append(0.0, curve.seconds), np.append(0.0, curve.count_bytes))
-    late = times > (1 - LATE_SHARE) * total_s
+    late = times > from_s
     drain = float(np.polyfit(times[late], accepted[late], 1)[0])
     half = len(times) - np.count_nonzero(late) // 2
     halves = [

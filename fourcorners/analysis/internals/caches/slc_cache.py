@@ -243,6 +243,8 @@ def _search(view: View) -> _Search:
             # A buffer is filled at the same rate each time, a cache that was emptied need not be.
             same = soon is not None and soon.fast_rate >= _SAME_RATE_MIN * bend.fast_rate
             again = soon.count_bytes if soon is not None and same else 0.0
+            if m in FILL(view) and _ended_before(view, bend):
+                again = 0.0
             size, low, high = (count - again for count in cache_bytes(bend, curve, buffer))
             if not bend.falls or size <= least:
                 continue
@@ -291,6 +293,14 @@ def _with_margins(view: View, found: _Found) -> _Found:
     # Where the cache gives way to another kind of cells, one block at a time does.
     high += _MARGIN * value + (capacity_bytes(view.run) or 0) / _BLOCKS_MIN
     return _Found((value, low, high), found.bend, found.burst)
+
+
+def _ended_before(view: View, bend: Bend) -> bool:
+    """Whether the long burst ended before as much was written to the erased drive as a bend of the
+    fill shows. What the short burst then wrote fast soon after it was the rest of the cache, and
+    not what a buffer takes each time."""
+    long = write_buffer.LONG(view)
+    return bool(long) and long[-1].bytes < bend.count_bytes
 
 
 def _soon_again(view: View) -> Bend | None:

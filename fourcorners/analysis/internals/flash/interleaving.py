@@ -312,14 +312,29 @@ class Seen:
 
     @property
     def takes_turns(self) -> bool:
-        """Whether a window over all dies is as fast as a larger one."""
+        """Whether a window over all dies is as fast as a larger one, apart from what stripes that
+        are no power of two make of it: a window of a turn and a third waits for the dies that hold
+        two stripes."""
         stripe, units = self.stripe_bytes, self.units
         if stripe is None or units is None:
             return False
         # The smallest window that lies on the dies of all banks.
         least = self.die_offset_bytes(units - 1) + stripe
-        all_dies = [iops for window, iops in self.window.items() if window >= least]
+        all_dies = [
+            iops / self._evenness(window) for window, iops in self.window.items() if window >= least
+        ]
         return len(all_dies) < 2 or max(all_dies[1:]) < APART * all_dies[0]
+
+    def _evenness(self, window_bytes: int) -> float:
+        """The mean share of the reads of a window that a die serves, over that of the die that
+        holds most of it. Banks of dies are taken to share it equally."""
+        assert self.stripe_bytes is not None
+        assert self.turn is not None
+        if self.bank_bytes is not None:
+            return 1.0
+        stripes = window_bytes / self.stripe_bytes
+        turns, rest = divmod(stripes, self.turn)
+        return stripes / self.turn / (turns + min(rest, 1.0))
 
     def _conflicts(self, distance: int) -> bool:
         """Whether two places this far apart are on one die: by the rate of both, or since nine of
