@@ -4,8 +4,11 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from analysis_fixture import FakeRun
+from explain_fixture import view_of
 
 import fourcorners as fc
+from fourcorners.analysis.internals.flash import die_conflicts
 from fourcorners.analysis.internals.flash.boundary_reads import crossings
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.strided_reads import Unread
@@ -163,6 +166,24 @@ def test_banks_of_dies_are_counted(banks: int, dies: int | None) -> None:
     if dies is not None:
         offsets = [seen.die_offset_bytes(die) for die in range(dies)]
         assert offsets == [b * bank + k * stripe for b in range(banks) for k in range(8)]
+
+
+@pytest.mark.parametrize(("bank", "dies"), [(4 << 20, 16), (128 << 10, None)])
+def test_banks_of_a_page_may_be_planes_that_read_by_themselves(
+    monkeypatch: pytest.MonkeyPatch, bank: int, dies: int | None
+) -> None:
+    seen = _seen(4096, 8, {})
+    for _ in range(6):
+        wanted = seen.distances_wanted(255 << 20)
+        pair = dict(seen.pair) | {d: _in_banks(4096, 8, bank, 2, d) for d in wanted}
+        window = {size: min(size >> 12, 8 if size <= bank else 16) * 1.0 for size in seen.window}
+        seen = Seen(window=window, pair=dict(sorted(pair.items())))
+    assert seen.units == 16
+    monkeypatch.setattr(die_conflicts, "_seen", lambda _view: seen)
+    monkeypatch.setattr(die_conflicts, "shown_levels", lambda _view: None)
+    found = die_conflicts.dies(view_of(FakeRun()))
+    assert found.value == dies
+    assert dies or found.said.code == "planes_or_dies"
 
 
 def test_dies_that_shift_from_turn_to_turn_are_not_counted() -> None:

@@ -14,7 +14,7 @@ import fourcorners as fc
 from fourcorners.analysis.internals.answer import known
 from fourcorners.analysis.internals.caches.buffer_line import BUFFER_MAX
 from fourcorners.analysis.internals.caches.burst_curve import Curve
-from fourcorners.analysis.internals.collection import before_cliff, spare_area, stalls
+from fourcorners.analysis.internals.collection import before_cliff, spare_area, stalls, superblock
 from fourcorners.analysis.internals.collection.reads_beside import Waits, reads_beside
 from fourcorners.analysis.internals.collection.spare_area import counted, find_cliff
 from fourcorners.analysis.internals.collection.superblock import Cycle, erase_cycle
@@ -134,6 +134,23 @@ def _waits(tread: float, chance: np.random.Generator, spread: float = 0.02) -> W
     met &= chance.random(len(at_bytes)) < 0.02 / spread
     seconds = chance.uniform(1e-4, 1e-3, len(at_bytes)) + 3e-3 * met
     return Waits(place, at_bytes, seconds, 100e6)
+
+
+@pytest.mark.parametrize(("fill_rate", "of_programs"), [(100e6, False), (1500e6, True)])
+def test_waits_that_leave_no_time_to_write_are_for_programs(
+    monkeypatch: pytest.MonkeyPatch, fill_rate: float, of_programs: bool
+) -> None:
+    """3.5 ms after every 10 MB: dies that write 1.5 GB/s have 6.7 ms for as much."""
+    reads = _waits(10e6, np.random.default_rng(1))
+    monkeypatch.setattr(superblock, "waits", lambda _view: reads)
+    run = FakeRun()
+    run.add(
+        "probe-overwrite/fill", "write", iops=fill_rate / 2**17, block_bytes=2**17, stage="fill"
+    )
+    view = view_of(run)
+    assert superblock.leaves_no_time(view) == of_programs
+    assert (superblock.cycle(view) is None) == of_programs
+    assert (superblock.superblock(view).said.code == "programs") == of_programs
 
 
 def test_erasures_at_equal_distances_are_found_die_by_die() -> None:

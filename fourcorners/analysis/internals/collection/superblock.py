@@ -19,6 +19,7 @@ import scipy
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.collection.in_time import comes_by_the_clock
+from fourcorners.analysis.internals.collection.parts import FILL, LAID
 from fourcorners.analysis.internals.collection.periods_met import (
     MULTIPLES_MAX,
     by_phase,
@@ -90,6 +91,12 @@ _ERASE_MIN_S = 0.5e-3
 """No flash erases a block in less: the quickest NAND on sale takes 0.5 ms (Micron's data sheet of
 the MT29F2G08AAD, typical), others 0.7 to 10 ms. If not even the longest read took that long, none
 waited for an erasure."""
+
+_ERASE_SHARE_MAX = 0.4
+"""The largest share of the time in which an erase unit is written that its erasure takes: the
+smallest blocks have 64 pages that take 0.2 ms each, and 2 ms for the erasure; those of a drive that
+uses large blocks with one bit per cell 128 pages of 0.2 ms, and 10 to 15 ms. Programs of all dies
+in step take all of that time."""
 
 _MET_MIN = 0.5
 """Reads must have met at least this share of the erasures: a few waits fit a fraction of a period
@@ -366,7 +373,9 @@ def cycle(view: View) -> Cycle | None:
     found = view.once(rare_cycle)
     if found is None or found.events < EVENTS_MIN:
         return None
-    if too_short(view) or several_in_a_period(view) or missed_in_a_pattern(view):
+    if too_short(view) or leaves_no_time(view):
+        return None
+    if several_in_a_period(view) or missed_in_a_pattern(view):
         return None
     return None if by_the_clock(view) else found
 
@@ -378,6 +387,17 @@ def too_short(view: View) -> bool:
     if found is None or reads is None:
         return False
     return float(reads.seconds.max()) < _ERASE_MIN_S
+
+
+def leaves_no_time(view: View) -> bool:
+    """Whether the waits are so long that a drive which erases meanwhile could not write what it
+    does from one of them to the next: reads wait for programs then, of all dies in step."""
+    found, reads = view.once(rare_cycle), view.once(waits)
+    if found is None or reads is None:
+        return False
+    sequential = [m.bytes_per_second for m in (*FILL(view), *LAID(view))]
+    pace = max([reads.pace_bytes_per_second, *sequential])
+    return found.wait_s * pace > _ERASE_SHARE_MAX * found.unit_bytes
 
 
 def by_the_clock(view: View) -> bool:
@@ -441,6 +461,8 @@ def superblock(view: View) -> Answer:
     spacing = view.answer("collection_stall_spacing")
     if view.once(too_short):
         return unknown(say("short", least=_ERASE_MIN_S), evidence=ids(beside))
+    if view.once(leaves_no_time):
+        return unknown(say("programs"), evidence=ids(beside))
     if view.once(several_in_a_period):
         return unknown(say("several"), evidence=ids(beside))
     if view.once(missed_in_a_pattern):

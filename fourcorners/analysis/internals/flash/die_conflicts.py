@@ -28,7 +28,10 @@ from fourcorners.analysis.internals.thresholds import TWICE
 from fourcorners.analysis.internals.view import PointAxis, View, ids
 from fourcorners.sentences import Said, say
 
-_PAGE_MAX_BYTES = PLANES_MAX * 16 * 2**10
+_CHIP_PAGE_MAX_BYTES = 16 * 2**10
+"""The largest page that a plane of a chip has."""
+
+_PAGE_MAX_BYTES = PLANES_MAX * _CHIP_PAGE_MAX_BYTES
 """One read of a die brings no more: a page of 16 KiB, the largest that chips have, of each plane.
 What serves one read of a larger part at a time is no die: a drive, or a process, behind a volume
 that is spread over several."""
@@ -175,7 +178,18 @@ def dies(view: View) -> Answer:
     found = known(count, said, detail=detail, evidence=evidence)
     if (keeps := seen.keeps_turns) is not None:
         found = found.checked(Assumption.NOT_HASHED, keeps, evidence)
-    return _of_units(view, found) if keeps is not False else found
+    if keeps is False:
+        return found
+    levels = view.once(shown_levels)
+    if (
+        bank is not None
+        and bank <= turn * _CHIP_PAGE_MAX_BYTES
+        and (levels is None or levels.planes == 1)
+    ):
+        # A drive that fills the page of a plane before it goes on to the next one looks like this.
+        said = say("planes_or_dies", turn=turn, bank=bank, part=bank // turn)
+        return unknown(said, detail=detail, evidence=evidence)
+    return _of_units(view, found)
 
 
 def _of_units(view: View, units: Answer) -> Answer:
