@@ -13,8 +13,8 @@ from explain_fixture import KIB, MIB, code, probed, small_ssd, view_of
 from fourcorners.analysis.internals.caches import slc_cache
 from fourcorners.analysis.internals.caches.buffer_line import Buffer, read_curve
 from fourcorners.analysis.internals.caches.burst_curve import Curve
-from fourcorners.analysis.internals.caches.slc_cache import in_order, may_be_buffer, passes
-from fourcorners.analysis.internals.caches.slowdown import Bend, find_bends
+from fourcorners.analysis.internals.caches.slc_cache import in_order, may_be_buffer
+from fourcorners.analysis.internals.caches.slowdown import Bend, find_bends, passes
 from fourcorners_validation.arena.drive_text import (
     Bytes,
     BytesPerSecond,

@@ -28,6 +28,7 @@ from fourcorners.analysis.internals.caches.slowdown import (
     SLOWER_MIN,
     Bend,
     find_bends,
+    passes,
 )
 from fourcorners.analysis.internals.collection.parts import FILL, OVERWRITE, faster_at_random
 from fourcorners.analysis.internals.disk.zones import PLACES
@@ -85,10 +86,6 @@ cells of two bits, of a drive with two fifths of spare area."""
 
 _SAME_RATE_MIN = 0.9
 """A buffer is filled at this share of the earlier rate or more: at that of the link."""
-
-_SEEN_PAST = 0.1
-"""A burst shows the rate past a cache if it goes on for this share of the cache: for some hundred
-buckets of a histogram."""
 
 _EARLY = 0.25
 """From this share of a cache on, a buffer that does not show is full: it is smaller than that."""
@@ -269,22 +266,6 @@ def _search(view: View) -> _Search:
                 return _Search(None, tuple(doubtful), tuple(told), once_only=found)
             return _Search(found, tuple(doubtful), tuple(told))
     return _Search(None, tuple(doubtful), tuple(told), uneven, beyond)
-
-
-def passes(curve: Curve, sizes: tuple[float, float, float]) -> bool:
-    """Whether another burst to the erased drive went on at one rate where a cache of this size, or
-    of the least or the greatest that it may have, ends. A cache is empty in both; what slows down
-    one of them may be heat, a limit of the rate by volume or time, or other work.
-
-    Args:
-        curve: the curve of the other burst.
-        sizes: the size of the cache, and the least and the greatest that it may have, in bytes.
-    """
-    _, low, high = sizes
-    total = float(curve.count_bytes[-1])
-    if total < (1 + _SEEN_PAST) * high:
-        return False
-    return curve.rate(low / 2, low) < SLOWER_MIN * curve.rate(high, total)
 
 
 def _with_margins(view: View, found: _Found) -> _Found:

@@ -14,6 +14,10 @@ from fourcorners.recording.arrays import Floats
 SLOWER_MIN = 1.2
 """From this ratio of the rates before and after a bend on, it is one."""
 
+_SEEN_PAST = 0.1
+"""A burst shows the rate past a cache if it goes on for this share of the cache: for some hundred
+buckets of a histogram."""
+
 _POINTS, _BENDS, _NEAR = 500, 40, 40
 """The numbers of points of a curve, of bends tried over the whole burst, and of bends tried near
 the best one. Bends differ by 15 % of the bytes before them, and by half a percent near the best."""
@@ -221,3 +225,19 @@ def _misfit(accepted: Floats, times: Floats, first: float, last: float) -> float
     basis[1:] /= accepted[-1]
     values = np.linalg.solve(basis @ basis.T + 1e-12 * np.eye(4), basis @ times)
     return float(np.mean((values @ basis - times) ** 2))
+
+
+def passes(curve: Curve, sizes: tuple[float, float, float]) -> bool:
+    """Whether another burst to the erased drive went on at one rate where a cache of this size, or
+    of the least or the greatest that it may have, ends. A cache is empty in both; what slows down
+    one of them may be heat, a limit of the rate by volume or time, or other work.
+
+    Args:
+        curve: the curve of the other burst.
+        sizes: the size of the cache, and the least and the greatest that it may have, in bytes.
+    """
+    _, low, high = sizes
+    total = float(curve.count_bytes[-1])
+    if total < (1 + _SEEN_PAST) * high:
+        return False
+    return curve.rate(low / 2, low) < SLOWER_MIN * curve.rate(high, total)

@@ -28,6 +28,7 @@ from fourcorners.analysis.internals.collection.parts import (
     parts,
 )
 from fourcorners.analysis.internals.collection.relocation_cost import cost_of_moving
+from fourcorners.analysis.internals.collection.reserve import freed_bytes
 from fourcorners.analysis.internals.collection.superblock import cycle
 from fourcorners.analysis.internals.collection.write_amplification import (
     WRITTEN_MAX,
@@ -142,9 +143,6 @@ whole."""
 _STRETCHES = 12
 """The data written after the cliff is divided into so many stretches; several blocks are collected
 in each."""
-
-_BURSTS_MIN = 4
-"""So many bursts of collection have three distances, of which the median is not the odd one."""
 
 _FULL_SHARE, _SHARP_PARTS = 0.8, 2
 """The drive is slow to the full from this share of the later rise on. A sharp cliff comes within so
@@ -454,32 +452,6 @@ def counted(answer: Answer, by_bytes: Answer | None, evidence: Sequence[str]) ->
     return answer.checked(Assumption.GREEDY_COURSE, agrees, evidence)
 
 
-def between_stalls_bytes(parts: Sequence[Part], cliff: Cliff) -> float:
-    """The bytes that a drive which collects in bursts accepts between two of them, and so frees at
-    a time, in the median; zero for other drives, and for one whose bursts lie within one part or
-    are too few."""
-    if not cliff.in_bursts:
-        return 0.0
-    rise = np.array([elapsed for _, elapsed in parts[cliff.part :]]) / cliff.fresh_s - 1
-    stalled = np.flatnonzero(rise >= _ONSET_SHARE * rise[0])
-    if len(stalled) < _BURSTS_MIN:
-        return 0.0
-    return float(np.median(np.diff(stalled))) * float(parts[cliff.part][0])
-
-
-def _unknown_room(view: View, by_bytes: Answer) -> Answer | None:
-    """The answer where the volume before the cliff leaves too much of the room on the drive out, or
-    counts what is none; ``None`` elsewhere."""
-    cliff = view.once(cliff_of)
-    assert cliff is not None
-    assert by_bytes.value is not None
-    freed = between_stalls_bytes(parts(OVERWRITE(view)), cliff)
-    if freed > UNSURE * cliff.written_bytes:
-        about = {"freed": freed, "written": cliff.written_bytes}
-        return unknown(say("reserve", **about), detail=by_bytes.detail)
-    return None
-
-
 def combined(view: View) -> Answer:
     """Finds the spare area by the cliff, which counts bytes, if the other way agrees."""
     by_bytes, by_pace = view.answer("op_by_cliff"), view.answer("op_by_amplification")
@@ -487,8 +459,12 @@ def combined(view: View) -> Answer:
     if by_bytes.value is None or by_bytes.interval is None:
         return by_bytes
     value, interval = by_bytes.value, by_bytes.interval
-    if unknown_room := _unknown_room(view, by_bytes):
-        return unknown_room
+    cliff = view.once(cliff_of)
+    assert cliff is not None
+    freed = freed_bytes(parts(OVERWRITE(view)), cliff.part) if cliff.in_bursts else 0.0
+    if freed > UNSURE * cliff.written_bytes:
+        said = say("reserve", freed=freed, written=cliff.written_bytes)
+        return unknown(said, detail=by_bytes.detail)
     # A value that the cliff contradicts is not given, but it makes the cliff doubtful as well.
     other = None if by_pace is None else by_pace.detail.get("share")
     detail: dict[str, object] = {"by_cliff": value, "by_amplification": other}

@@ -1,0 +1,67 @@
+"""Erasures that reads wait for are told from other waits at equal distances."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from analysis_fixture import FakeRun
+from explain_fixture import MIB, view_of
+
+from fourcorners.analysis.internals.collection import superblock
+from fourcorners.analysis.internals.collection.reads_beside import Waits
+from fourcorners.analysis.internals.collection.superblock import erase_cycle
+
+
+def _waits(tread: float, chance: np.random.Generator, spread: float = 0.02) -> Waits:
+    """Reads of four places: short ones, and long ones about where the die of the place erases,
+    spread over a share of the distance between its erasures."""
+    at_bytes = np.sort(chance.uniform(0, 500e6, 20_000))
+    place = chance.integers(0, 4, len(at_bytes))
+    met = (at_bytes / tread + place * 0.21) % 1 < spread
+    met &= chance.random(len(at_bytes)) < 0.02 / spread
+    seconds = chance.uniform(1e-4, 1e-3, len(at_bytes)) + 3e-3 * met
+    return Waits(place, at_bytes, seconds, 100e6)
+
+
+@pytest.mark.parametrize(("fill_rate", "of_programs"), [(100e6, False), (1500e6, True)])
+def test_waits_that_leave_no_time_to_write_are_for_programs(
+    monkeypatch: pytest.MonkeyPatch, fill_rate: float, of_programs: bool
+) -> None:
+    """3.5 ms after every 10 MB: dies that write 1.5 GB/s have 6.7 ms for as much."""
+    reads = _waits(10e6, np.random.default_rng(1))
+    monkeypatch.setattr(superblock, "waits", lambda _view: reads)
+    run = FakeRun()
+    run.add(
+        "probe-overwrite/fill", "write", iops=fill_rate / 2**17, block_bytes=2**17, stage="fill"
+    )
+    view = view_of(run)
+    assert superblock.leaves_no_time(view) == of_programs
+    assert (superblock.cycle(view) is None) == of_programs
+    assert (superblock.superblock(view).said.code == "programs") == of_programs
+
+
+def test_erasures_at_equal_distances_are_found_die_by_die() -> None:
+    tread = 13.7e6
+    chance = np.random.default_rng(1)
+    cycle = erase_cycle(_waits(tread, chance))
+    assert cycle is not None
+    assert abs(cycle.unit_bytes - tread) < cycle.margin_bytes < 0.01 * tread
+    # Long waits at random places are no erasures.
+    waits = _waits(tread, chance)
+    scattered = replace(waits, seconds=chance.permutation(waits.seconds))
+    assert erase_cycle(scattered) is None
+    # Nor are long waits that come again, but not at whole distances.
+    assert erase_cycle(_waits(tread, chance, spread=0.4)) is None
+
+
+@pytest.mark.parametrize("between", [0, 20])
+def test_a_rate_that_reads_and_writes_share_is_no_erasure(between: int) -> None:
+    """Once the credits of a volume are used up, every read waits for as much as is outstanding."""
+    held = np.tile(np.append(np.full(between, 1e-4), 11e-3), 300)
+    unit = 2 * MIB
+    steps = np.tile(np.append(np.full(between, 1e3), unit - between * 1e3), 300)
+    free = np.full(10_000, 1e-4)
+    seconds = np.append(free, held)
+    at_bytes = np.cumsum(np.append(np.full(len(free), unit / 100), steps))
+    found = erase_cycle(Waits(np.arange(len(seconds)) % 8, at_bytes, seconds, 200e6))
+    assert (found is None) == (between == 0)
