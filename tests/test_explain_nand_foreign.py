@@ -149,6 +149,26 @@ def test_noise_of_reads_makes_no_time_on_the_channel(slope_s: float) -> None:
     assert least <= slope_s <= most
 
 
+@pytest.mark.parametrize(("fastest", "shown"), [(251e6, False), (3e9, True)])
+def test_what_the_link_may_take_alone_is_no_time_on_the_channel(
+    fastest: float, shown: bool
+) -> None:
+    """As of an SSD of DiskSim that moves whole pages, behind a link of 2.1 GB/s that does not show:
+    a read of a page was told to take the array 129 us for 25 us."""
+    sizes = {n: (132e-6 + n * 0.63e-9, 0.0) for n in (512, 2560, 5632)}
+    view = SimpleNamespace(
+        once=lambda function, *_: {
+            conflicting_reads.seen: SimpleNamespace(block_bytes=2048),
+            conflicting_reads.alone: sizes,
+        }.get(function, SimpleNamespace(latency_s={})),
+        points=lambda *_: [SimpleNamespace(bytes=fastest, elapsed_s=1.0)],
+        value={}.get,
+    )
+    (_, most), of_channel, _ = read_cost._channel(cast(View, view), 132e-6, 131e-6)
+    assert of_channel is shown
+    assert shown or most * 4096 > 100e-6
+
+
 @pytest.mark.parametrize(
     ("slope_s", "wait_s", "whole"),
     [(0.17e-9, 19.6e-6, 8192), (0.0, 19.6e-6, 8192), (2.4e-9, 19.6e-6, None), (0.17e-9, 0.0, None)],

@@ -229,7 +229,8 @@ def _channel(
             high * page, _SLOPE_MIN * idle_s
         ):
             return (waits.least_s / page, waits.most_s / page), True, page
-        if (shows - by_chance) * large > _SLOPE_MIN * idle_s:
+        # Where the link may be all of it, nothing shows that the channel moves only a part.
+        if least > 0 and (shows - by_chance) * large > _SLOPE_MIN * idle_s:
             return (low, high), True, None
         if waits is not None and waits.shows_s > _SLOPE_MIN * idle_s:
             return (waits.least_s / large, waits.most_s / large), True, None
