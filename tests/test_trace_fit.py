@@ -96,6 +96,19 @@ def test_the_file_runs_as_a_suite(
     assert "--replace" in capsys.readouterr().err
 
 
+def test_shares_of_any_counts_add_up(tmp_path: Path) -> None:
+    counts = {4096: 1218, 8192: 2238, 12288: 8, 16384: 1204}
+    lengths = [length for length, ios in counts.items() for _ in range(ios)]
+    places = np.random.default_rng(7).integers(4096, size=len(lengths)).tolist()
+    rows = [
+        (number * 1_000_000, "write", 0, 16384 * place, length)
+        for number, (place, length) in enumerate(zip(places, lengths, strict=True))
+    ]
+    out = tmp_path / "shares.toml"
+    assert main(["trace", "fit", str(made(tmp_path / "t.csv", rows)), "-o", str(out)]) == 0
+    find_suite(str(out)).plan(Subject("simulated", 240 * 10**9))
+
+
 def test_what_has_nothing_to_fit_is_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

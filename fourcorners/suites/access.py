@@ -103,13 +103,13 @@ def _size_share(text: str) -> str:
     limits = [str(SIZE.read(limit.strip())) for limit in size.split("-")]
     if len(limits) > 2:
         raise ValueError
-    return f"{'-'.join(limits)}/{_finite(percent):g}"
+    return f"{'-'.join(limits)}/{_finite(percent):.9g}"
 
 
 def _show_sizes(value: str) -> str:
     def shown(text: str) -> str:
         size, _, percent = text.partition("/")
-        return f"{' to '.join(chosen_size(int(one)) for one in size.split('-'))} {percent} %"
+        return f"{' to '.join(chosen_size(int(one)) for one in size.split('-'))} {float(percent):g} %"
 
     parts = [", ".join(map(shown, part.split(":"))) for part in value.split(",")]
     return parts[0] if len(parts) == 1 else f"{parts[0]} of reads, {parts[1]} of writes"

@@ -266,8 +266,9 @@ def _sizes(lengths: Array, alignment: int) -> str:
             taken[size] = taken.get(size, 0) + weight
         values, counts = np.asarray(list(taken)), np.asarray(list(taken.values()))
     shares = 100 * counts / counts.sum()
+    # With fewer digits sixteen shares may not add up to 100 as exactly as a workload takes them.
     return ":".join(
-        f"{_exact(int(size))}/{share:.6g}" for size, share in zip(values, shares, strict=True)
+        f"{_exact(int(size))}/{share:.9g}" for size, share in zip(values, shares, strict=True)
     )
 
 
