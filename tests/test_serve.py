@@ -286,7 +286,10 @@ def test_a_cut_without_return_ends_the_session_and_the_data_stays(tmp_path: Path
         client.request(WRITE, 2**20, 4096)
         client.socket.sendall(bytes(4096))
         assert served.wait(10)
-        assert served.stop().ended == "power-cut"
+        session = served.stop()
+    assert session.ended == "power-cut"
+    assert any("after 4 writes: 0 bytes" in note for note in session.run.manifest.notes)
+    assert any("and 1 I/O got no answer" in note for note in session.run.manifest.notes)
     assert stat.S_IMODE(data.stat().st_mode) == 0o600
     with serving(tmp_path, state=state, data=data) as served:
         client = Raw(served)

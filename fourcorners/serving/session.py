@@ -24,7 +24,7 @@ from fourcorners.store.folder import timestamp
 from fourcorners.store.writer import run_name
 from fourcorners.suites.chart_tables import default_charts
 from fourcorners.target.target import Target
-from fourcorners.wording import duration, percent
+from fourcorners.wording import count, duration, percent
 
 LATE_SHARE_MAX = 0.01
 """Of the answers: beyond it even the 99th percentile of the latencies is the host's."""
@@ -152,9 +152,10 @@ def _notes(lateness: LatencyDistribution, speed: float, events: Mapping[str, Any
         lost = sum(length for _, length in cut["lost"])
         notes.append(
             f"Power failed {duration(cut['at_ns'] * 1e-9)} after the session began, after "
-            f"{cut['written_ios']} writes: {lost} bytes that were acknowledged were lost, and "
-            f"{cut['unacknowledged_ios']} I/Os were never answered."
+            f"{count(cut['written_ios'], 'write')}: {count(lost, 'byte')} that were acknowledged "
+            f"were lost, and {count(cut['unacknowledged_ios'], 'I/O')} got no answer."
         )
     if events["corruptions"]:
-        notes.append(f"Faults changed the data of {len(events['corruptions'])} writes.")
+        writes = count(len(events["corruptions"]), "write")
+        notes.append(f"Faults changed the data of {writes}.")
     return notes
