@@ -109,7 +109,9 @@ def _size_share(text: str) -> str:
 def _show_sizes(value: str) -> str:
     def shown(text: str) -> str:
         size, _, percent = text.partition("/")
-        return f"{' to '.join(chosen_size(int(one)) for one in size.split('-'))} {float(percent):g} %"
+        return (
+            f"{' to '.join(chosen_size(int(one)) for one in size.split('-'))} {float(percent):g} %"
+        )
 
     parts = [", ".join(map(shown, part.split(":"))) for part in value.split(",")]
     return parts[0] if len(parts) == 1 else f"{parts[0]} of reads, {parts[1]} of writes"
