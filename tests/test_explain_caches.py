@@ -10,8 +10,11 @@ from analysis_fixture import FakeRun
 from explain_fixture import MIB, view_of
 
 import fourcorners as fc
+from fourcorners.analysis.internals.answer import known
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import read_cache
 from fourcorners.analysis.internals.caches.read_cache import bracket
+from fourcorners.sentences import say
 
 
 def _values(drive: str, folder: Path, **settings: str) -> dict[str, float | None]:
@@ -112,6 +115,27 @@ def test_segments_of_a_disk_are_told_and_what_they_keep(segments: int, tmp_path:
     assert found["read_ahead_streams"] == segments
     assert found["read_ahead_bytes"] == pytest.approx(2 * MIB, rel=0.02)
     assert found["read_cache_bytes"] == pytest.approx(segments * 2 * MIB, rel=0.02)
+
+
+def test_segments_may_keep_as_much_of_what_was_read_as_is_read_ahead() -> None:
+    """Four segments of 512 KiB, three quarters of each for what is read ahead."""
+    reach = known(
+        384.0 * 1024,
+        say("any.value"),
+        bounds=(380.0 * 1024, 390.0 * 1024),
+        detail={"goodness": {}},
+        evidence=[],
+    )
+    run = FakeRun()
+    for pattern in ("sequential", "random"):
+        about: dict[str, Any] = {"pattern": pattern, "block_bytes": 4096}
+        run.add(f"probe-caches/{pattern}", "read", iops=100, **about)
+    run.add("probe-caches/sentinel/1", "read", iops=100, sentinel=1)
+    found = read_cache.cache(view_of(run, read_ahead_streams=4.0, read_ahead_bytes=reach))
+    assert found is not None
+    assert found.interval is not None
+    assert found.interval[0] <= 4 * 512 * 1024 <= found.interval[1]
+    assert all(c.assumption != Assumption.SEGMENTS_AHEAD for c in found.checks)
 
 
 @pytest.mark.parametrize(("iops", "streams"), [(144, None), (40, 8)])

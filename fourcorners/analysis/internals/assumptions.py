@@ -19,6 +19,7 @@ class Assumption(StrEnum):
     READS_AHEAD_ALONE = "reads_ahead_alone"
     AGAIN_FROM_MEMORY = "again_from_memory"
     READS_ON = "reads_on"
+    SEGMENTS_AHEAD = "segments_ahead"
 
     PLANES_WAIT = "planes_wait"
     NOT_HASHED = "not_hashed"

@@ -190,7 +190,7 @@ CATALOG: tuple[Asked, ...] = (
         assumes=(Assumption.READS_ON,)),
     Asked("read_cache_bytes", "Memory that keeps what was read", "B", _CONTINUOUS, read_cache.AGAIN,
         read_cache.cache, ("read_ahead_streams", "read_ahead_bytes"), asked_by=read_cache.ALONE,
-        assumes=(Assumption.AGAIN_FROM_MEMORY,)),
+        assumes=(Assumption.AGAIN_FROM_MEMORY, Assumption.SEGMENTS_AHEAD)),
 
     Asked("stripe_bytes", "Stripe: what lies on one die before the next", "B", _DISCRETE,
         conflicting_reads.windows, die_conflicts.stripe, (), Of.FLASH),

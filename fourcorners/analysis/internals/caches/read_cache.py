@@ -401,6 +401,11 @@ def cache(view: View) -> Answer | None:
         return hidden
     if view.is_disk:
         return _segments(view)
+    found = _kept_regions(view, alone)
+    return found if found.value is None else found.checked(Assumption.SEGMENTS_AHEAD, None)
+
+
+def _kept_regions(view: View, alone: _Alone) -> Answer:
     again = view.once(_again)
     detail = {
         "region_bytes": list(again),
@@ -446,6 +451,8 @@ def _segments(view: View) -> Answer:
         return unknown(say("of_a_disk"), evidence=evidence)
     count = round(streams.value)
     low, high = (count * bound for bound in reach.interval)
+    # It may keep as much of what was read as it reads ahead.
+    high *= 2
     said = say("segment" if count == 1 else "segments", each=reach.value)
     detail = {"segments": count, "goodness": reach.detail["goodness"]}
     value = count * (reach.value or 0.0)
