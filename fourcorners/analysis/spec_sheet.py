@@ -62,7 +62,7 @@ TITLES = {
     "worst_second": "worst second",
     "below_half_median": "below half the median",
     "variation": "variation",
-    "longest_stall": "longest stall",
+    "longest_stall": "whole seconds without I/O",
     "read_access": "One random 4 KiB read",
     "read_p999": "99.9 % of busy reads",
     "write_access": "One random 4 KiB write",
