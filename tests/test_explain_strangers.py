@@ -254,7 +254,7 @@ class _Failing(FakeRun):
     @property
     def recordings(self) -> list[Recording]:
         return [
-            replace(one, failure="1 requests never complete" if one.id == self.failed else None)
+            replace(one, failure="it completes nothing" if one.id == self.failed else None)
             for one in super().recordings
         ]
 

@@ -311,7 +311,7 @@ impl ForeignDrive {
                     let still_ns = time_ns - self.stirred_ns;
                     if self.outstanding_count > 0 && still_ns > STANDSTILL_NS_MAX {
                         return wrong(format!(
-                            "{} requests never complete: none did in {} s of its time",
+                            "it completes nothing: {} outstanding, and none was done in {} s of its time",
                             self.outstanding_count,
                             still_ns / 1_000_000_000
                         ));
