@@ -227,12 +227,15 @@ def reads_ahead(view: View) -> Answer | None:
     if not again or not keeps:
         if paused and share_below(paused, alone.limit_s) < _CLEAR_DROP:
             # What was read ahead is in memory after a pause. Others may have been in a write buffer
-            # still, or share a page with what was just read.
+            # still, or share a page with what was just read. If nearly all were in memory, either
+            # may be: reads of other load in the pause take the place of what was read ahead.
             about["evidence"] = [*about["evidence"], paused.recording]
             paused_s = usual_s(paused)
             said = say("not_after_a_pause", gain=gain, paused_s=paused_s, random_s=alone.random_s)
             if is_ahead(paused_s, alone.random_s):
                 return yes_or_no(None, replace(said, code="woken"), **about)
+            if share_below(alone.sequential, alone.limit_s) > _NOT_ALL:
+                return yes_or_no(None, replace(said, code="dropped"), **about)
             return yes_or_no(False, said, **about).checked(alike, None)
         return ahead()
     smallest = next(iter(by(AGAIN(view), PointAxis.REGION).values()))
