@@ -365,6 +365,16 @@ def test_a_slower_part_before_the_cliff_is_its_beginning() -> None:
     assert cliff.written_bytes == pytest.approx(2050)
 
 
+@pytest.mark.parametrize("hung", [False, True])
+def test_a_slower_part_may_be_of_chance_where_another_one_was(hung: bool) -> None:
+    """As of a drive with outliers: a command that hangs makes any part slow, whenever it comes."""
+    times = [1.0] * 5 + [1.3 if hung else 1.0] + [1.0] * 30 + [1.6, 1.0, 1.0, 1.0, 1.0] + [5.0] * 20
+    cliff = find_cliff([(100, elapsed) for elapsed in times])
+    assert cliff is not None
+    assert cliff.written_bytes == pytest.approx(4100 if hung else 3650)
+    assert cliff.doubtful_bytes == (500 if hung else 0)
+
+
 def test_stalls_in_two_goes_are_at_no_single_distance() -> None:
     part = 4 * MIB
     for every in (9, 16, 16.5):

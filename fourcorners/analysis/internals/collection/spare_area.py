@@ -172,6 +172,9 @@ class Cliff:
     """Whether the drive stalls at times and writes at its full pace between stalls."""
     onset_bytes: float = 0.0
     """The bytes over which the drive slows down to the full, beyond a sharp cliff."""
+    doubtful_bytes: float = 0.0
+    """By how much earlier a slower part lies that may be the first one with collection, or slow for
+    another reason, as others are that were written before."""
 
 
 def find_cliff(parts: Sequence[Part]) -> Cliff | None:
@@ -192,18 +195,20 @@ def find_cliff(parts: Sequence[Part]) -> Cliff | None:
         return None
     near = rise[risen[0] : risen[0] + _PARTS_AHEAD]
     part = int(risen[0]) + int(np.argmax(near >= _ONSET_SHARE * near.max()))
-    part = _first_slower(rise, part, float(near.max()))
+    part, first = _first_slower(rise, part, float(near.max()))
     if part + 2 >= len(parts) or _varies(times[:part]):
         return None
     count = float(parts[part][0])
     before = float(sum(part[0] for part in parts[:part]))
+    doubtful = (part - first) * count
     in_bursts = bool(rise[part + 1] < 0.5 * rise[part])
     if in_bursts:
-        return Cliff(part, before + count / 2, _BURST_UNCERTAIN * count, fresh, True)
+        margin = _BURST_UNCERTAIN * count
+        return Cliff(part, before + count / 2, margin, fresh, True, doubtful_bytes=doubtful)
     share = min(float(rise[part]) / float(rise[part + 1]), 1.0)
-    written = float(sum(part[0] for part in parts[:part])) + count * (1 - share)
+    written = before + count * (1 - share)
     onset = count * _soft_parts(rise[part:])
-    return Cliff(part, written, _PART_UNCERTAIN * count, fresh, False, onset)
+    return Cliff(part, written, _PART_UNCERTAIN * count, fresh, False, onset, doubtful)
 
 
 def _soft_parts(rise: Floats) -> int:
@@ -216,22 +221,27 @@ def _soft_parts(rise: Floats) -> int:
     return max(int(full[0]) - _SHARP_PARTS, 0) if len(full) and later > 0 else 0
 
 
-def _first_slower(rise: Floats, part: int, most: float) -> int:
-    """The first slower part of a cliff found in ``part``. At first the destination block of
-    collection is still empty, so that for some parts little has to be collected."""
-    while part > 1:
-        near = max(part - _PARTS_BACK, 1)
+def _first_slower(rise: Floats, part: int, most: float) -> tuple[int, int]:
+    """The first slower part of a cliff found in ``part``, and the first that may be one. At first
+    the destination block of collection is still empty, so that for some parts little has to be
+    collected. But where single parts before were slow as well, a single one may be so by chance."""
+    first = part
+    while first > 1:
+        near = max(first - _PARTS_BACK, 1)
         earlier = np.abs(rise[:near])
         seen = max(_USUAL_FACTOR * float(earlier.max()), _SEEN_SHARE * most)
-        slower = np.flatnonzero(rise[near:part] > seen)
+        slower = np.flatnonzero(rise[near:first] > seen)
         if not len(slower):
             break
-        part = near + int(slower[0])
+        first = near + int(slower[0])
+    earlier = np.abs(rise[: max(first - 2, 1)])
+    usual = _USUAL_FACTOR * float(np.quantile(earlier, _USUAL_QUANTILE)) + _RISE_SEEN
+    if first == part or earlier.max() <= usual or rise[first:part].min() > usual:
+        part = first
     # The pace may fall over some parts.
-    usual = float(np.quantile(np.abs(rise[: max(part - 2, 1)]), _USUAL_QUANTILE))
-    while part > 1 and rise[part - 1] > _USUAL_FACTOR * usual + _RISE_SEEN:
+    while part > 1 and rise[part - 1] > usual:
         part -= 1
-    return part
+    return part, min(first, part)
 
 
 def _varies(times: Floats) -> bool:
@@ -327,7 +337,7 @@ def by_cliff(view: View) -> Answer:
     margin = math.hypot(cliff.margin_bytes, begun, buffered, _ONSET_UNCERTAIN * written) / user
     # More of the bytes may have been in the buffer, or fewer; a soft onset hides where collection
     # begins. These are bounds, which no chance makes smaller.
-    low = share - margin - (most - held + cliff.onset_bytes) / user
+    low = share - margin - (most - held + cliff.onset_bytes + cliff.doubtful_bytes) / user
     high = share + margin + (held - least + cliff.onset_bytes) / user
     high += earliest_plane(view, written) * share
     if high - low > 2 * UNSURE * share:
