@@ -106,7 +106,11 @@ def test_what_is_read_ahead_is_there_after_a_pause(
     for name, rate in (("sequential", 18_200), ("random", 12_400)):
         run.add(f"probe-caches/{name}", "read", iops=rate, pattern=name, block_bytes=4096)
     times = np.array([21_500, 86_000])
-    run.histograms["probe-caches/sequential", "read"] = (times, times, np.array([4000 - misses, misses]))
+    run.histograms["probe-caches/sequential", "read"] = (
+        times,
+        times,
+        np.array([4000 - misses, misses]),
+    )
     run.rows[0]["latency_mean_s"] = 55e-6
     about: dict[str, Any] = {"sequences": 1, "latency_mean_s": paused_s}
     run.add("probe-caches/streams/1", "read", iops=15, **about)

@@ -261,6 +261,25 @@ def test_a_link_needs_no_generation() -> None:
     assert generation.generation(view_of(run)).said.code == "no_generation"
 
 
+@pytest.mark.parametrize(("others_us", "told"), [(100, True), (104, False)])
+def test_a_pace_that_changes_tells_no_generations_apart(others_us: float, told: bool) -> None:
+    """PCIe 2.0 x4 carries 1.6 % more than PCIe 3.0 x2."""
+    run = FakeRun()
+    _large(run, "written", 1e9)
+    _large(run, "erased", 2e9 * 256 / (256 + 24))
+    for number, us in enumerate((100, others_us) * 3):
+        run.add(f"probe-{number}/sentinel", "read", iops=1e6 / us, sentinel=1)
+        latencies = np.array([us * 1_000])
+        run.histograms[f"probe-{number}/sentinel", "read"] = (
+            latencies,
+            latencies,
+            np.array([4000]),
+        )
+    found = generation.generation(view_of(run))
+    assert found.value == (2e9 if told else None)
+    assert told or found.said.code == "unsure"
+
+
 @pytest.mark.parametrize("payload", [128, 256, 512])
 def test_packets_of_several_sizes_are_considered(payload: int) -> None:
     run = FakeRun()

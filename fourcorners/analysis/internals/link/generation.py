@@ -24,6 +24,7 @@ from fourcorners.analysis.internals.caches.read_cache import from_memory
 from fourcorners.analysis.internals.disk import passing
 from fourcorners.analysis.internals.flash import conflicting_reads, trim_granularity
 from fourcorners.analysis.internals.flash.conflicting_reads import points, shown_levels, typical_s
+from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.thresholds import APART, UNSURE
 from fourcorners.analysis.internals.view import PointAxis, View, by, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
@@ -172,8 +173,10 @@ def generation(view: View) -> Answer:
     carried = view.once(_carried)
     if isinstance(carried, Answer):
         return carried
-    if carried.error > _TOLERANCE:
-        said = say("unsure", rate=carried.rate, error=carried.error)
+    # A system that changes its pace showed the link at one of its paces.
+    error = math.hypot(carried.error, two_sided_t(math.inf) * view.once(pace.scatter))
+    if error > _TOLERANCE:
+        said = say("unsure", rate=carried.rate, error=error)
         return unknown(said, detail=carried.detail)
     fits = fitting(carried.rate)
     if not fits:
