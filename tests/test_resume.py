@@ -206,6 +206,9 @@ def test_what_cannot_go_on_is_refused_in_one_sentence(
     before = _content(_folder(out))
     refused("nothing had been saved yet")
     refused("is not a run folder", path=tmp_path)
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "whole" / schema.MANIFEST).touch()
+    refused("none of the runs in this folder is unfinished", path=tmp_path)
 
 
 def test_another_file_is_not_taken_for_the_one_that_the_run_began_on(

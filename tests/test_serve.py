@@ -409,7 +409,7 @@ def test_a_signal_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> Non
     finally:
         process.kill()
     assert process.returncode == 0
-    assert "run folder: runs/" in out
+    assert "Run folder: runs/" in out
     assert (tmp_path / "st").exists()
     assert not list(tmp_path.glob("s*.control"))
 

@@ -99,6 +99,12 @@ def _in_words(error: cyclopts.CycloptsError) -> str:
         wanted = next((w for kind, w in _WANTED.items() if error.target_type is kind), None)
         if wanted is not None:
             return f'{error.token.keyword or "an argument"} "{error.token.value}": use {wanted}'
+    if type(error) is cyclopts.MissingArgumentError and error.argument and not error.tokens_so_far:
+        command = " ".join(error.command_chain or ())
+        missing = f"{error.argument.name} is missing"
+        if error.keyword:
+            missing = f"{error.keyword} needs a value"
+        return f'{missing}: see "fourcorners {command} --help"'
     return str(error)
 
 

@@ -198,8 +198,9 @@ def export(
     """
     from fourcorners import keeping
     from fourcorners.cli.output import say, tell
+    from fourcorners.wording import count
 
     written = keeping.export(folder, *runs, format=format, memory_bytes=memory_bytes, tell=tell)
     for path, rows in written.items():
-        say(f"{path}: {rows} rows")
+        say(f"{path}: {count(rows, 'row')}")
     return 0

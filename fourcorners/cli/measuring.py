@@ -57,7 +57,7 @@ def characterize(
         Durations: quick (minutes), standard (the reviews' own), full (longer).
     tests
         Only these tests, separated by commas: four-corners, queue-depth, transfer-size,
-        consistency.
+        consistency, sync-writes.
     """
     from fourcorners.suites.suite import choose_suite, reviews
 

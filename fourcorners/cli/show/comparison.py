@@ -16,7 +16,7 @@ from fourcorners.comparison.forest import axis_of
 from fourcorners.comparison.ranking import Rank
 from fourcorners.comparison.strip import labels, row, span
 from fourcorners.comparison.verdict import NOTHING_SHOWN, extent, verdicts
-from fourcorners.wording import mbps, number
+from fourcorners.wording import count, mbps, number
 
 # A sweep of more points than this has one row.
 _POINTS_SHOWN_MAX = 8
@@ -49,9 +49,9 @@ def rendered(comparison: Comparison) -> Group:
             parts += [Text(title, style="bold"), *map(_indented, map(Text, lines)), Text("")]
     parts += [Text(caution, style="yellow") for caution in comparison.cautions]
     if comparison.left_out:
-        count = len(comparison.left_out)
+        recordings = count(len(comparison.left_out), "recording")
         parts.append(
-            Text(f"Not compared, for not all have them alike: {count} recordings (--json).")
+            Text(f"Not compared, as not every run has them whole: {recordings} (see --json).")
         )
     parts += [Text(""), _ranking(comparison)]
     parts += [

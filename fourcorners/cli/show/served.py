@@ -56,4 +56,4 @@ def show_session(session: Session, *, quiet: bool) -> None:
         say(note)
     if session.failure is not None:
         say(f"It failed: {session.failure}")
-    say(f"run folder: {session.run.path}")
+    say(f"Run folder: {session.run.path}")

@@ -12,7 +12,7 @@ def show_tests(known: TestsAndSuites) -> None:
     tests = [(one.name, _with_source(one)) for one in known.tests]
     suites = [(one.name, Text(f"{one.title}: {', '.join(one.tests)}")) for one in known.suites]
     console = new_console()
-    for heads, rows in ((("test", "shows, after"), tests), (("suite", "tests"), suites)):
+    for heads, rows in ((("test", "shows"), tests), (("suite", "tests"), suites)):
         table = Table(box=None, pad_edge=False)
         table.add_column(heads[0], no_wrap=True)
         table.add_column(heads[1])
@@ -24,7 +24,7 @@ def show_tests(known: TestsAndSuites) -> None:
 
 
 def _with_source(test: DescribedTest) -> Text:
-    return Text.assemble(test.purpose, (f"  {test.source}", "dim"))
+    return Text.assemble(test.purpose, (f" (after: {test.source})", "dim"))
 
 
 def show_test(test: DescribedTest) -> None:

@@ -3,7 +3,7 @@
 from fourcorners.cli.output import say
 from fourcorners.running import interrupt
 from fourcorners.target.verification import BLOCK_BYTES, Verification
-from fourcorners.wording import chosen_size
+from fourcorners.wording import chosen_size, count
 
 # Of more damages than this the rest is in --json.
 _SHOWN_MAX = 20
@@ -11,18 +11,18 @@ _SHOWN_MAX = 20
 
 def show_verification(found: Verification) -> None:
     """What was checked, and what is damaged."""
-    checked = chosen_size(found.checked * BLOCK_BYTES)
+    checked = f"{count(found.checked, 'block')} ({chosen_size(found.checked * BLOCK_BYTES)})"
     if found.failure is not None:
         say(f"Ended early: {found.failure}.")
     elif found.interrupted:
         say(f"Ended early: {interrupt.stopped_by()}.")
     if found.forgotten:
-        say(f"The state is damaged: {found.forgotten} blocks of it are unchecked.")
+        say(f"The state is damaged: {count(found.forgotten, 'block')} of it could not be checked.")
     if not found.damages:
-        say(f"Checked {found.checked} blocks ({checked}): all as written.")
+        say(f"Checked {checked}: all as written.")
         return
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(found.counts.items()))
-    say(f"Checked {found.checked} blocks ({checked}): DAMAGED: {kinds}.")
+    kinds = ", ".join(f"{times:,} {kind}" for kind, times in sorted(found.counts.items()))
+    say(f"Checked {checked}: DAMAGED: {kinds}.")
     for damage in found.damages[:_SHOWN_MAX]:
         origin = "" if damage.written_for is None else f", holds byte {damage.written_for}'s block"
         say(f"  byte {damage.address}: {damage.kind}{origin}")
