@@ -29,9 +29,21 @@ def _loops(file: Path) -> Iterator[str]:
 
 
 def _mounted_on(device: str) -> list[Path]:
-    """Where file systems on a block device are mounted."""
-    number = text(Path("/sys/block", Path(device).name, "dev"))
-    return [Path(mount.point) for mount in mounts() if mount.device == number]
+    """Where file systems on a block device and its partitions are mounted, also those that may be
+    on several devices (btrfs): they have a number of their own, and say one device as the source.
+    """
+    name = Path(device).name
+    whole = Path("/sys/block", name)
+    numbers, sources = set(), set()
+    for folder in (whole, *whole.glob(f"{name}p*")):
+        numbers.add(text(folder / "dev"))
+        for of_it in Path("/sys/fs/btrfs").glob(f"*/devices/{folder.name}"):
+            sources |= {f"/dev/{member.name}" for member in of_it.parent.iterdir()}
+    return [
+        Path(mount.point)
+        for mount in mounts()
+        if mount.device in numbers or os.path.realpath(mount.source) in sources
+    ]
 
 
 def _run(*words: str) -> str | None:
