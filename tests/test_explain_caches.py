@@ -1,6 +1,7 @@
 """Reading ahead and what is kept follow the drive's own."""
 
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import read_cache
 from fourcorners.analysis.internals.caches.read_cache import bracket
 from fourcorners.sentences import say
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.suite import find_suite
 
 
 def _values(drive: str, folder: Path, **settings: str) -> dict[str, float | None]:
@@ -210,3 +213,17 @@ def test_the_largest_that_all_hit_is_told_from_a_late_hit() -> None:
     assert bracket({1: True, 2: True, 4: False, 8: True}) == (2, 4)
     assert bracket({1: False, 2: True}) == (None, 1)
     assert bracket({1: True}) == (1, None)
+
+
+def test_reads_at_one_distance_meet_nothing_that_those_at_another_left() -> None:
+    # A disk of several segments still holds what was read ahead at the distances before.
+    subject = Subject("simulated", 100 * 10**9, keeps_state=False)
+    [planned] = find_suite("probe-caches").plan(subject, 1).tests
+    [phase] = planned.phases
+    points = [m for m in phase.measurements if "distance_bytes" in m.axes]
+    begins = sorted(
+        (m.workload.streams[0].offset_bytes, int(m.axes["distance_bytes"])) for m in points
+    )
+    assert len(begins) == 10
+    for (begin, distance), (following, _) in pairwise(begins):
+        assert begin + 8 * distance < following

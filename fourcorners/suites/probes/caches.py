@@ -104,12 +104,28 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         axes = {"region_bytes": region, "wanted_ios": ios}
         return Measurement(f"again/{region}", label, workload, axes)
 
-    def ahead(distance: int) -> Measurement:
+    reads_of_each = int(PAUSED_PER_SECOND * parameters.time_s) + 1
+    # Memory may keep what the reads at another distance left in it, so each has a place of its own,
+    # behind all else that is read, where there is room for it.
+    ends = [span]
+    for distance in DISTANCES_BYTES:
+        ends.append(ends[-1] + distance * reads_of_each)
+    halved_from = ends[-1]
+    apart = halved_from + (HALVINGS + 1) * DISTANCES_BYTES[-1] * reads_of_each <= area
+
+    def ahead(distance: int, halved: int = 0) -> Measurement:
+        if not apart:
+            offset = 0
+        elif distance in DISTANCES_BYTES:
+            offset = ends[DISTANCES_BYTES.index(distance)]
+        else:
+            offset = halved_from + halved * DISTANCES_BYTES[-1] * reads_of_each
         stream = access(
             "read",
             strided(distance),
             block,
-            span_bytes=area,
+            offset_bytes=offset,
+            span_bytes=area - offset,
             arrival=fixed_rate(PAUSED_PER_SECOND),
         )
         workload = Workload([stream], duration_s=parameters.time_s, seed=seed)
@@ -174,7 +190,11 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         distance = next_reads.distance_wanted(distances, block)
         count = next_reads.sequences_wanted(busy, idle, CALM_SEQUENCES_MOST)
         return (
-            *(() if distance is None else (ahead(distance),)),
+            *(
+                ()
+                if distance is None
+                else (ahead(distance, sum(d not in DISTANCES_BYTES for d in distances)),)
+            ),
             *(() if count is None else (calm(count, len(idle)),)),
         )
 
@@ -209,7 +229,6 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         place = number * span // (2 * REGIONS_BETWEEN) // again_block * again_block
         return (again(region, place),)
 
-    reads_of_each = int(PAUSED_PER_SECOND * parameters.time_s) + 1
     points = [
         reads("sequential", "sequential reads", "sequential", block, SEQUENCE_FROM_PART * part),
         reads("random", "random reads", "random", block),
