@@ -6,7 +6,6 @@ use crate::io::Finished;
 use crate::listen::{Listener, Stream};
 use crate::nbd::{Connection, Export, LARGE_BYTES};
 use crate::served::Served;
-use crate::server::CLIENTS;
 use mio::{Interest, Registry, Token};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -53,12 +52,12 @@ enum Speaks {
 }
 
 impl Clients {
-    /// Nobody yet.
-    pub fn new(export: Export) -> Self {
+    /// Nobody yet; the first client's token will be `first`, the next ones' follow.
+    pub fn new(export: Export, first: Token) -> Self {
         Self {
             export,
             peers: HashMap::new(),
-            next: CLIENTS,
+            next: first.0,
             input: vec![0; TURN_BYTES],
             wishes: Vec::new(),
             held_bytes: 0,

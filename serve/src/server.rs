@@ -34,8 +34,7 @@ pub(crate) const NBD: Token = Token(0);
 pub(crate) const CONTROL: Token = Token(1);
 const WAKER: Token = Token(2);
 pub(crate) const DEVICE: Token = Token(3);
-/// The first client's.
-pub(crate) const CLIENTS: usize = 4;
+const FIRST_CLIENT: Token = Token(4);
 
 /// A server that listens, and is not serving yet.
 pub struct Server {
@@ -165,7 +164,7 @@ impl Server {
                 return Ended::Failed(why);
             }
         }
-        let clients = Clients::new(export);
+        let clients = Clients::new(export, FIRST_CLIENT);
         let saver = manner.saving.clone().map(Saver::new);
         let mut session = Session {
             server: self,

@@ -1,6 +1,6 @@
 //! One die: what it does, and what waits for it.
 
-use super::together::Planes;
+use super::planes::Planes;
 use super::{BackgroundWork, PageRead};
 use crate::event::NEVER_NS;
 use crate::validity::{Checked, Clock, ensure, same};

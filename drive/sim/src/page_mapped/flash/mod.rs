@@ -12,6 +12,7 @@
 
 mod check;
 mod die;
+mod planes;
 mod together;
 mod variation;
 
@@ -20,8 +21,8 @@ use crate::event::{NEVER_NS, Timers};
 use crate::host_interface::transfer_ns;
 use crate::table::prefetch;
 use die::{Die, State, Suspended};
+use planes::{Lanes, Planes, Together};
 use serde::{Deserialize, Serialize};
-use together::{Lanes, Planes, Together};
 use variation::Variation;
 
 /// A page read for a command.
