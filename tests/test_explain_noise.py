@@ -8,12 +8,13 @@ from analysis_fixture import FakeRun
 
 from fourcorners.analysis.internals.answer import Answer, known
 from fourcorners.analysis.internals.caches import read_cache
-from fourcorners.analysis.internals.disk import tracks, zones
+from fourcorners.analysis.internals.disk import mechanics, tracks, zones
 from fourcorners.analysis.internals.flash import log_blocks
 from fourcorners.analysis.internals.link import command_queue
 from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.usual import usual_s
 from fourcorners.analysis.internals.view import View
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
 MS = 1_000_000
@@ -307,3 +308,40 @@ def test_under_noise_sequences_end_in_a_clear_drop() -> None:
     found = read_cache.streams(_view(run, read_ahead=known(1.0, say("read_ahead.faster"))))
     assert found is not None
     assert found.verdict == "not identifiable"
+
+
+def _in_turns(share: float, hung_s: float, chance: np.random.Generator) -> tuple[Floats, float]:
+    """The latencies of 800 reads of two regions, one outstanding in each, by a disk of 15,000 rpm
+    that serves them in order of arrival; and their time. One of them hangs on its way back."""
+    due: list[tuple[float, int]] = [(0.0, 0), (0.0, 1)]
+    now, arm, latencies = 0.0, 0, []
+    for number in range(800):
+        due.sort()
+        at, region = due.pop(0)
+        way_s = 12e-3 * share**0.5 if region != arm else 0.0
+        now, arm = max(now, at) + 1e-3 + way_s + chance.uniform(0, 4e-3), region
+        done = now + (hung_s if number == 300 else 0.0)
+        latencies.append(done - at)
+        due.append((done, region))
+    return np.array(latencies), now
+
+
+@pytest.mark.parametrize("hung_s", [0.0, 2.5])
+def test_a_seek_is_that_of_reads_in_turns_while_one_hangs(hung_s: float) -> None:
+    chance, run, capacity = np.random.default_rng(5), FakeRun(capacity_bytes=10**11), 10**11
+    near = 1e-3 + chance.uniform(0, 4e-3, 2000)
+    run.add("probe-seeks/near", "read", iops=1 / float(near.mean()))
+    _histogram(run, "probe-seeks/near", near)
+    for step, share in enumerate((0.002, 0.01, 0.03, 0.07, 0.13, 0.2, 0.3, 0.45, 0.65, 0.85, 1.0)):
+        latencies, elapsed_s = _in_turns(share, hung_s if step % 3 == 0 else 0.0, chance)
+        recording = f"probe-seeks/apart/{share}"
+        about: dict[str, Any] = {"distance_bytes": int(share * capacity), "block_bytes": 4096}
+        run.add(recording, "read", iops=800 / elapsed_s, elapsed_s=elapsed_s, **about)
+        _histogram(run, recording, latencies)
+    found = mechanics.seek_stroke(_view(run))
+    assert found.value == pytest.approx(12e-3, rel=0.04)
+
+
+def _histogram(run: FakeRun, recording: str, latencies_s: Floats) -> None:
+    count, edges = np.histogram(latencies_s * 1e9, bins=5000)
+    run.histograms[recording, "read"] = (edges[:-1], edges[1:], count)

@@ -16,7 +16,7 @@ from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.analysis.source import Measured
 from fourcorners.recording.arrays import Floats
 
-_HANGS = 5.0
+HANGS = 5.0
 """A command hangs if it takes more than so many times the median. Of commands that do the same, one
 at a time, none does by itself: on a disk the longest random read takes three times the median
 (the longest seek and a whole turn, against a mean seek and half a turn), and times that spread
@@ -44,7 +44,7 @@ def usual_latencies(m: Measured) -> tuple[Floats, npt.NDArray[np.int64]]:
     middle_s = (low_ns + high_ns) / 2e9
     total = int(count.sum())
     median_s = middle_s[np.searchsorted(np.cumsum(count), total / 2)]
-    hang = middle_s > _HANGS * median_s
+    hang = middle_s > HANGS * median_s
     hanging = int(count[hang].sum())
     if not 0 < hanging <= scipy.stats.binom.isf(FALSE_ALARM, total, _RARE):
         return middle_s, count

@@ -33,6 +33,7 @@ from fourcorners.analysis.internals.answer import Answer, about, inapplicable, k
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.disk import zones
 from fourcorners.analysis.internals.thresholds import UNSURE, points_min
+from fourcorners.analysis.internals.usual import HANGS, usual_latencies
 from fourcorners.analysis.internals.view import PointAxis, View, ids, moves_an_arm, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, capacity_bytes
@@ -81,6 +82,12 @@ _UNEVEN_MAX = 0.05
 """The times within the spread may lie so far, as a share of it, from where even times lie at the
 quarters. Chance gives 2000 reads 0.025. Times that scatter normally are off by 0.07, those of a
 queue by 0.28: of these the width is that of no turn, though it may be near one's."""
+
+_TURNS_APART = 2.0
+"""Reads in turns are told from reads of one region if they typically take so many times as long as
+the longest of these: then few reads in turns are that short. A read in turns takes twice a seek,
+twice the wait for its sector, which is two halves of a turn in the mean; one alone waits for a
+whole turn at most."""
 
 _NEAREST = 2
 """The shortest seek must not depend on so many of the nearest distances: they are those below 1.5 %
@@ -329,12 +336,15 @@ class _Seeks:
 
 
 def _seeks(view: View) -> _Seeks | Answer:
-    apart = sorted(IN_TURNS(view), key=lambda m: float(m.point[PointAxis.DISTANCE]))
+    near = NEAR(view)[0]
+    in_turns = [(m, s) for m in IN_TURNS(view) if (s := _in_turns_s(m, near)) is not None]
+    in_turns.sort(key=lambda one: float(one[0].point[PointAxis.DISTANCE]))
+    apart = [m for m, _ in in_turns]
     capacity = capacity_bytes(view.run)
     if len(apart) < _DISTANCES_MIN or capacity is None:
         return unknown(say("seek_stroke.few_distances"))
     distance = np.array([float(m.point[PointAxis.DISTANCE]) for m in apart])
-    seconds = np.array([1 / m.iops for m in apart])
+    seconds = np.array([s for _, s in in_turns])
     profile = view.once(zones.profile)
     share = strokes(distance, capacity, *profile)
     block_bytes = float(apart[0].block_bytes or 0)
@@ -366,6 +376,32 @@ def _seeks(view: View) -> _Seeks | Answer:
     left_out = range(1, min(_NEAREST, len(apart) - _DISTANCES_MIN) + 1)
     farther = [closest(fits(first)) for first in left_out]
     return _Seeks(curve, possible, capacity, detail, farther, falls)
+
+
+def _in_turns_s(m: Measured, near: Measured) -> float | None:
+    """The mean time from one read to the next of two regions in turn, in seconds; ``None`` where
+    that does not show.
+
+    While a command hangs on its way, the other region is read alone, without long seeks, so that
+    the rate is that of no turns. Each read in turn waits for one of the other region: half of the
+    median latency of such reads is what one takes, if a read alone never takes as long. The median
+    is the mean, as two waits for a turn add up to a symmetric distribution.
+    """
+    low_ns, high_ns, count = m.histogram
+    latency_s = (low_ns + high_ns) / 2e9
+    alone_s, alone = usual_latencies(near)
+    longest_s = _quantile(alone_s, alone.astype(np.float64), _PERCENTILES[1])
+    waits = latency_s > longest_s
+    if not count[waits].sum():
+        return 1 / m.iops
+    typical_s = _quantile(latency_s[waits], count[waits].astype(np.float64), 0.5)
+    hangs = latency_s > HANGS * typical_s
+    if not count[hangs].sum():
+        return 1 / m.iops
+    if typical_s < _TURNS_APART * longest_s:
+        return None
+    in_turns = waits & ~hangs
+    return _quantile(latency_s[in_turns], count[in_turns].astype(np.float64), 0.5) / 2
 
 
 def seek_stroke(view: View) -> Answer:
