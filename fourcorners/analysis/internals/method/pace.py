@@ -19,6 +19,7 @@ from fourcorners.analysis.internals.thresholds import FALSE_ALARM, UNSURE
 from fourcorners.analysis.internals.view import SENTINELS, View
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
+from fourcorners.finding import RESOLUTION
 
 UNITS = ("s", "B/s")
 """Units of what the pace changes."""
@@ -91,9 +92,12 @@ def widened(view: View, answer: Answer, unit: str) -> Answer:
     off = two_sided_t(math.inf) * view.once(scatter)
     if not off:
         return answer
-    low, high = (bound - answer.value for bound in answer.interval)
+    low, high = (abs(bound - answer.value) for bound in answer.interval)
     half = off * answer.value
-    interval = answer.value - math.hypot(low, half), answer.value + math.hypot(high, half)
+    # Within bounds the value may lie anywhere, also at their edge: both add up. Two chances seldom
+    # have the same sign.
+    add = float.__add__ if answer.detail.get("interval") == RESOLUTION else math.hypot
+    interval = answer.value - add(low, half), answer.value + add(high, half)
     # What scatters is within no bounds for sure.
     detail = {name: value for name, value in answer.detail.items() if name != "interval"}
     return replace(answer, interval=interval, detail=detail | {"pace_scatter": view.once(scatter)})
