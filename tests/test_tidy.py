@@ -6,7 +6,8 @@ import pytest
 
 from tools.tidy import python_rules as rules
 from tools.tidy.__main__ import beyond, loose
-from tools.tidy.document_rules import stale_names
+from tools.tidy.document_rules import rooms_on_the_map, stale_names
+from tools.tidy.rust_rules import module_cycles
 from tools.tidy.tree import Offence, Tree
 
 Rule = Callable[[Tree], Iterable[Offence]]
@@ -30,6 +31,25 @@ def test_cycles_of_imports_are_seen_however_late_the_import_is() -> None:
     typed = "if TYPE_CHECKING:\n    from fourcorners import a\n"
     assert places(rules.import_cycles, a="from fourcorners import b\n", b=typed) != []
     assert places(rules.import_cycles, a="from fourcorners.b import X\n", b="import json\n") == []
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "is_cycle"),
+    [
+        ("use crate::b::X;", "use crate::a::{Y, Z};", True),
+        ("use super::b;", "pub(crate) use crate::{c::{D, E}, a::inner::F};", True),
+        ("// use crate::b::X;", "use crate::a::Y;", False),
+        ("use crate::b::X;", "use std::a::Y;", False),
+    ],
+)
+def test_cycles_of_modules_in_rust(a: str, b: str, is_cycle: bool) -> None:
+    found = list(module_cycles(Tree({"serve/src/a.rs": a, "serve/src/b/mod.rs": b})))
+    assert bool(found) == is_cycle, found
+
+
+def test_a_rust_module_and_one_inside_it_may_need_each_other() -> None:
+    texts = {"serve/src/a.rs": "use self::b::X;\n", "serve/src/a/b.rs": "use super::Y;\n"}
+    assert list(module_cycles(Tree(texts))) == []
 
 
 def test_cycles_of_rooms_are_seen_where_no_module_is_in_one() -> None:
@@ -121,6 +141,22 @@ def test_documents_that_name_what_is_there() -> None:
     texts = {"docs/a.md": said, "fourcorners/suites/suite.py": "class Suite: ...\n"}
     tree = Tree({"Makefile": "test:\n", **texts}, frozenset(["fourcorners/suites"]))
     assert list(stale_names(tree)) == []
+
+
+def test_the_map_has_all_rooms_in_their_order() -> None:
+    names = [name for name in rules.ROOMS if name not in ("fourcorners_validation", "__main__")]
+    rows = [f"   {name}/   what it does" for name in names]
+
+    def complaints(*rows: str) -> list[str]:
+        drawn = "\n".join(["```", "   serve/   devices", " Python: fourcorners/", *rows, "```"])
+        texts = {"ARCHITECTURE.md": drawn, "serve/src/lib.rs": "", "fourcorners/cli/app.py": ""}
+        return [offence.text for offence in rooms_on_the_map(Tree(texts))]
+
+    assert complaints(*rows) == []
+    assert len(complaints(*rows[1:])) == len(complaints(*reversed(rows))) == 1
+    assert len(complaints(*rows[:3], f"   {', '.join(names[3:])}   both")) == 0
+    texts = {"ARCHITECTURE.md": "\n".join(["```", *rows, "```"]), "serve/src/lib.rs": ""}
+    assert [one.text for one in rooms_on_the_map(Tree(texts))] == ["the map does not have serve/"]
 
 
 def test_exceptions_cover_so_many_and_say_when_fewer_are_enough() -> None:

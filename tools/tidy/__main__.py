@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tools.tidy.document_rules import stale_names
+from tools.tidy.document_rules import rooms_on_the_map, stale_names
 from tools.tidy.python_rules import (
     banned_identifiers,
     file_length,
@@ -21,6 +21,7 @@ from tools.tidy.python_rules import (
     undocumented_methods,
     unexplained_constants,
 )
+from tools.tidy.rust_rules import module_cycles
 from tools.tidy.tree import Offence, Tree
 
 EXCEPTIONS = Path(__file__).with_name("exceptions.toml")
@@ -30,12 +31,14 @@ Rule = Callable[[Tree], Iterable[Offence]]
 RULES: tuple[Rule, ...] = (
     file_length,
     import_cycles,
+    module_cycles,
     order_of_rooms,
     banned_identifiers,
     one_class_one_name,
     unexplained_constants,
     undocumented_methods,
     stale_names,
+    rooms_on_the_map,
 )
 
 

@@ -1,4 +1,5 @@
-"""The rule that documents name only what exists: commands, options, files, modules."""
+"""The rules that documents name only what exists (commands, options, files, modules), and that the
+map of the house has all rooms."""
 
 import ast
 import re
@@ -7,8 +8,10 @@ from collections.abc import Iterator
 from cyclopts import App
 
 from fourcorners.cli.app import app
-from tools.tidy.tree import PACKAGE, Offence, Tree
+from tools.tidy.python_rules import ROOMS
+from tools.tidy.tree import PACKAGE, VALIDATION, Offence, Tree
 
+_MAP = "ARCHITECTURE.md"
 _HISTORY = "CHANGELOG.md"
 """It tells of what is gone."""
 
@@ -18,8 +21,11 @@ _MADE = "docs/_build"
 
 _COMMAND = re.compile(r"(?<![\w./:-])fourcorners (?!as )(?P<rest>[a-z][^\n`|]*)")
 _MAKE = re.compile(r"(?<![\w-])make ([a-z][a-z-]*)")
-_FILE = re.compile(r"(?<![\w./*-])((?:fourcorners|benches|tools|drive|execution|workload|recording"
-                   r"|binding|tests|docs|fuzz)/[\w./-]*\w)")  # fmt: skip
+_FILE = re.compile(
+    r"(?<![\w./*-])((?:fourcorners|fourcorners_validation|benches|binding|docs|drive|execution|fuzz"
+    r"|recording|serve|tests|tools|workload)/[\w./-]*\w)"
+)
+_ON_THE_MAP = re.compile(r"^ +(\w+/?(?:, \w+/?)*)(?:  |$)", re.MULTILINE)
 _MODULE = re.compile(r"(?<![\w./])fourcorners(?:\.\w+)+")
 
 
@@ -37,6 +43,20 @@ def stale_names(tree: Tree) -> Iterator[Offence]:
                 if not _is_there(found.group(), tree):
                     line = text.count("\n", 0, found.start()) + 1
                     yield Offence(path, line, f"there is no {found.group()}")
+
+
+def rooms_on_the_map(tree: Tree) -> Iterator[Offence]:
+    """ARCHITECTURE.md shows the rooms of the package in their order, and all folders beside it."""
+    text = tree.texts[_MAP]
+    drawn = text[text.index("```") : text.rindex("```")]
+    shown = [name.strip("/ ") for row in _ON_THE_MAP.findall(drawn) for name in row.split(",")]
+    folders = {path.partition("/")[0] for path in tree.texts if path.count("/") > 1}
+    for name in sorted(folders - set(re.findall(r"[.\w]+", drawn))):
+        yield Offence(_MAP, 1, f"the map does not have {name}/")
+    inside = shown[shown.index(ROOMS[0]) :] if ROOMS[0] in shown else []
+    rooms = [name for name in ROOMS if name not in (VALIDATION, "__main__")]
+    if inside[: len(rooms)] != rooms:
+        yield Offence(_MAP, 1, f"the rooms of {PACKAGE}, in their order, are {', '.join(rooms)}")
 
 
 def _stale(code: str, targets: set[str], tree: Tree) -> Iterator[str]:

@@ -1,11 +1,11 @@
 """Rules about source files, most of them about the Python package."""
 
 import ast
-import graphlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from tools.tidy.cycles import cycles
 from tools.tidy.tree import PACKAGE, VALIDATION, Offence, Tree
 
 LINES_MAX = 500
@@ -90,14 +90,14 @@ def import_cycles(tree: Tree) -> Iterator[Offence]:
             elif needed != name:
                 needs[name].add(needed)
     needs.pop(PACKAGE, None)
-    for cycle in _cycles(needs):
+    for cycle in cycles(needs):
         yield Offence(names[cycle[0]], 1, "cycle of imports: " + " -> ".join(cycle))
     rooms: dict[str, set[str]] = {}
     for name, needed_names in needs.items():
         rooms.setdefault(_room(name), set()).update(
             _room(other) for other in needed_names if _room(other) != _room(name)
         )
-    for cycle in _cycles(rooms):
+    for cycle in cycles(rooms):
         yield Offence(f"{PACKAGE}/{cycle[0]}", 1, "cycle of rooms: " + " -> ".join(cycle))
 
 
@@ -213,21 +213,6 @@ def _imports(module: ast.Module, path: str, names: Mapping[str, str]) -> Iterato
             while name not in names and "." in name:
                 name = name.rpartition(".")[0]
             yield name, node.lineno
-
-
-def _cycles(needs: Mapping[str, set[str]]) -> Iterator[list[str]]:
-    """Ways around, until one link of each is taken out."""
-    left = {name: sorted(others) for name, others in sorted(needs.items())}
-    while True:
-        try:
-            graphlib.TopologicalSorter(left).prepare()
-        except graphlib.CycleError as error:
-            cycle = error.args[1]
-            yield list(reversed(cycle))
-            # The sorter names a node before the one that needs it.
-            left[cycle[1]].remove(cycle[0])
-        else:
-            return
 
 
 def _words(name: str) -> list[str]:
