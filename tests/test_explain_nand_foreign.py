@@ -16,9 +16,12 @@ from fourcorners.analysis.internals.nand.programs import (
     bounded,
     by_rounds,
     further_planes_s,
+    mean,
     of_round,
+    programs,
     turn_s,
 )
+from fourcorners.analysis.internals.nand.programs import kinds as kinds_of_pages
 from fourcorners.analysis.internals.view import View
 from fourcorners.recording.arrays import Floats
 
@@ -233,3 +236,17 @@ def test_what_takes_far_longer_now_and_then_is_in_a_median_of_many_waits(
     mean_s = 50e-6 * (1 + 9 * share)
     least_s = page_reads.without_rare(mean_s, singles, 64)
     assert least_s == pytest.approx(50e-6 if told else mean_s)
+
+
+@pytest.mark.parametrize(("beside_s", "code"), [(1.2e-3, "unknown_rest"), (2e-3, "no_least")])
+def test_no_program_takes_less_than_nothing(beside_s: float, code: str) -> None:
+    """What a forced write has beside the program may take as long as all of it."""
+    alike = Kinds((1.7e-3,), (1e-6,), 120, (1.0,), 0.04)
+    found = Programs(alike, (0.1e-3, beside_s), None, None)
+    shown = {programs: found, kinds_of_pages: alike}
+    view = SimpleNamespace(once=lambda of: shown.get(of, []))
+    answer = mean(cast(View, view))
+    assert answer.value is None
+    assert answer.said.code == f"program_time.{code}"
+    assert of_round((1e-3, 2e-3), 2e-3).said.code == "program_time.round_of_anything"
+    assert of_round((1e-3, 2e-3), 0.5e-3).said.code == "program_time.round_of_transfers"

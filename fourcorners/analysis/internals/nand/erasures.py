@@ -209,7 +209,8 @@ def erase(view: View) -> Answer | None:
         low = min(low, (1 - _TOLERANCE) * fitted.interval_s[0] - longest_other)
         behind_programs |= value - low > UNSURE * low
     if behind_programs or high - low > 2 * UNSURE * value:
-        return unknown(say("unsure", low=low, high=high), detail=detail, evidence=evidence)
+        why = say("unsure", low=low, high=high) if low > 0 else say("no_least", high=high)
+        return unknown(why, detail=detail, evidence=evidence)
     return known(value, said, interval=(low, high), detail=detail, evidence=evidence)
 
 

@@ -291,6 +291,8 @@ def of_round(bounds: tuple[float, float], further_s: float) -> Answer:
     value = sum(bounds) / 2
     bounds = (bounds[0] - further_s, bounds[1])
     if bounds[1] - bounds[0] > 2 * UNSURE * value:
+        if bounds[0] <= 0:
+            return unknown(say("program_time.round_of_anything", high=bounds[1]))
         return unknown(say("program_time.round_of_transfers", low=bounds[0], high=bounds[1]))
     answer = known(value, say("program_time.round"), bounds=bounds)
     return answer.checked(Assumption.ONE_PROGRAM, None)
@@ -300,6 +302,8 @@ def _told(view: View, found: Programs, latency_s: float, error_s: float, said: S
     value, bounds = found.time_s(latency_s), found.bounds(latency_s, error_s)
     given: Mapping[str, Any] = {"detail": _detail(found), "evidence": _evidence(view)}
     if value <= 0 or bounds[1] - bounds[0] > 2 * UNSURE * value:
+        if bounds[0] <= 0:
+            return unknown(say("program_time.no_least", forced=latency_s), **given)
         return unknown(say("program_time.unknown_rest", forced=latency_s, low=bounds[0]), **given)
     said = Said(said.code, {**said.parameters, "forced": latency_s, "beside": found.beside_mean_s})
     answer = known(value, said, bounds=bounds, **given)
