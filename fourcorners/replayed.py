@@ -1,13 +1,12 @@
 """What a trace is as a stream's requests, and how its replay went: parts of workloads and runs."""
 
-from typing import Literal, get_args
+from typing import Literal
 
 import msgspec
 
 from fourcorners.documents import Count, Part
 
 Pacing = Literal["recorded", "depth", "think-times"]
-PACINGS: tuple[Pacing, ...] = get_args(Pacing)
 
 
 class TraceDocument(Part, kw_only=True):

@@ -231,6 +231,17 @@ def inside(text: str) -> str:
     return f"{text[:1].lower()}{text[1:]}" if plain else text
 
 
+def at_start(text: str) -> str:
+    """Words as a sentence or a title begins with them: with a capital, unless the first is the name
+    of a file or of something else that is not a plain word.
+
+    >>> at_start("random reads"), at_start("srv_0.csv: reads"), at_start("p99 latency")
+    ('Random reads', 'srv_0.csv: reads', 'P99 latency')
+    """
+    word = text.partition(" ")[0].rstrip(".,:;")
+    return text if re.search(r"[._/\\]", word) else f"{text[:1].upper()}{text[1:]}"
+
+
 def quantity(value: object, unit: object, digits: int = 3) -> str:
     """A finding's value with its unit, in the unit a person would choose."""
     x = finite(value)

@@ -51,7 +51,8 @@ DOUBT = say("any.most_disturbed", disturbed=3, watched=4)
         ),
         (
             say("judge.may_be_free", written=19 * 2**30, free=115e9),
-            "20.4 GB were written, and the drive may have had 115 GB free",
+            "20.4 GB were written, but the drive may have had erased flash for 115 GB, spare area "
+            "included",
         ),
         (
             say("track_switch.no_turns", times=[1e-3, 1.5e-3]),
@@ -129,7 +130,8 @@ DOUBT = say("any.most_disturbed", disturbed=3, watched=4)
             "and the mean from there on is 6,000, then was steady at 6,000 IOPS from second "
             "1,200 on and left its steady state after 60 seconds: it fell by 75.0 %, and the "
             "mean from there on is 6,000. At its end it is not known to be steady: 32.8 GB "
-            "were written, and the drive may have had 115 GB free.",
+            "were written, but the drive may have had erased flash for 115 GB, spare area "
+            "included.",
         ),
         (
             together([FEW, say("queue_depth.only", depth=8)]),

@@ -16,6 +16,7 @@ from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Array, Measured, RunData, measured
 from fourcorners.finding import Finding, worded
 from fourcorners.sentences import say
+from fourcorners.wording import at_start
 
 HAMMERED_MAX = 0.9
 """Share of the fresh drive's rate above which a drive counts as not slowed by hammering."""
@@ -68,7 +69,7 @@ def find(run: RunData) -> list[Finding]:
         gain = float(after_s.mean()) / reference if reference and slowed else None
         interval = _ratio_interval(after_s, hammered_s) if gain is not None else None
         words = {
-            "variant": f"{variant[0].upper()}{variant[1:]}",
+            "variant": at_start(variant),
             "iops": float(after_s.mean()),
             "hammered": reference,
             "fresh": fresh,

@@ -39,7 +39,7 @@ class Claimed:
     @property
     def words(self) -> str:
         """Large reads: 3,220 to 3,290 MB/s, claimed 3,500 MB/s: 92.0 to 94.0 %, not reached."""
-        title = self.title[:1].upper() + self.title[1:]
+        title = wording.at_start(self.title)
         values = [float(row.row["value"]) for row in self.rows if row.row is not None]
         shown = wording.interval((min(values), max(values)), self.claim.unit) if values else ""
         return f"{title}: {shown}{', ' if shown else ''}{claim_words(self.rows, self.outcome)}"

@@ -40,7 +40,7 @@ class Difference:
     @property
     def finding(self) -> Finding:
         """The same as a finding: the value over the baseline, where the runs show a difference."""
-        title = f"{self.quantity.words[:1].upper()}{self.quantity.words[1:]} of {self.subject}"
+        title = f"{wording.at_start(self.quantity.words)} of {self.subject}"
         what = f"{title} in {self.label}"
         shown = "" if self.told else ", which the runs do not show to be different"
         return Finding(

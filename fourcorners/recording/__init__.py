@@ -1,4 +1,5 @@
-"""What one workload's execution showed, as numpy arrays. BySecond are floats, sizes bytes."""
+"""What one workload's execution showed, as numpy arrays. Times are float seconds, sizes
+bytes."""
 
 from fourcorners.recording.arrays import (
     IO_COLUMNS,

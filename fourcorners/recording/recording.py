@@ -1,5 +1,5 @@
 """What one workload's execution showed: the one shape in which every part of the program reads it,
-whether it was just measured or is kept in a run folder. BySecond are floats, sizes bytes."""
+whether it was just measured or is kept in a run folder. Times are float seconds, sizes bytes."""
 
 import errno
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -7,6 +7,7 @@ from typing import Any
 
 from fourcorners.analysis.replays import state_words
 from fourcorners.manifest import Chart
+from fourcorners.wording import at_start
 
 from .payload import findings, rounded
 from .run import ReportedRun
@@ -91,8 +92,7 @@ def by_minute(
 
 
 def _title(key: str) -> str:
-    words = state_words(key)
-    return words[:1].upper() + words[1:]
+    return at_start(state_words(key))
 
 
 def _told(runs: Sequence[ReportedRun]) -> list[str]:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fourcorners.catalog.claims import Claim
+from fourcorners.wording import at_start
 
 from . import charts, terminal_plots
 from .payload import LATENCIES
@@ -172,7 +173,7 @@ def _spec(rows: list[dict[str, str]], left_out: str) -> Group:
 
 def _claimed(row: dict[str, str]) -> str:
     figure = "" if row["outcome"] == "not measured" else f"{row['measured']}, "
-    return f"{row['title'][:1].upper()}{row['title'][1:]}: {figure}{row['claim']}"
+    return f"{at_start(row['title'])}: {figure}{row['claim']}"
 
 
 def _models(view: dict[str, Any]) -> Table:

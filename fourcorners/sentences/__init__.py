@@ -73,7 +73,7 @@ _WRITERS: Mapping[str, Callable[[Any, str], str]] = {
     "rate": lambda value, _: wording.rate(value),
     "size": lambda value, _: wording.size(value),
     "spread": lambda of, unit: wording.spread(of[0], of[1], unit),
-    "start": lambda text, _: f"{text[:1].upper()}{text[1:]}",
+    "start": lambda text, _: wording.at_start(text),
     "times": lambda value, _: wording.times(value),
     "whole": lambda value, _: f"{round(value):,}",
 }

@@ -100,16 +100,6 @@ def read_share(value: Any) -> float:
     return share
 
 
-def _number(value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = 0.0
-    if isinstance(value, bool) or not 0 < number < 1e18:
-        raise UserError("use a number above zero")
-    return number
-
-
 def read_content(value: Any) -> str:
     """A content of writes, as :class:`fourcorners.Stream` has it."""
     if value in (INCOMPRESSIBLE, REPEATED):
@@ -136,7 +126,6 @@ SIZE = Kind("a size", _size, chosen_size, {"type": "string"})
 COUNT = Kind("a number", _count, str, {"type": "integer", "minimum": 1})
 LOG_IOS = Kind("a number", _log_ios, str, {"type": "integer", "minimum": 0, "maximum": LOG_IOS_MAX})
 SHARE = Kind("a share", read_share, show_percent, _SHARE_SCHEMA)
-NUMBER = Kind("a number", _number, lambda v: f"{v:g}", {"type": "number", "exclusiveMinimum": 0})
 CONTENT = Kind("a content", read_content, str, {"type": "string"})
 
 

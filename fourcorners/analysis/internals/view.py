@@ -48,7 +48,6 @@ class PointAxis(StrEnum):
     SENTINEL = "sentinel"
     SEQUENCES = "sequences"
     SHORT = "short_bytes"
-    STAGE = "stage"
     STRIDE = "stride_bytes"
     STRIPES = "stripes"
     WINDOW = "window_bytes"

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from fourcorners.wording import at_start
 from fourcorners_validation.arena.explain.contest import FindingScore, ProbedDrive
 from fourcorners_validation.arena.explain.drives import KINDS
 from fourcorners_validation.arena.explain.goals import (
@@ -70,10 +71,7 @@ def goals(scores: Sequence[FindingScore], standard: Standard = OWN) -> list[str]
     ]
     for goal in judge(scores, standard):
         missed = f"; missed by {', '.join(goal.missed)}" if goal.missed else ""
-        lines.append(
-            f"{goal.wanted[0].upper()}{goal.wanted[1:]}: "
-            f"met by {len(goal.met)} of {goal.asked}{missed}."
-        )
+        lines.append(f"{at_start(goal.wanted)}: met by {len(goal.met)} of {goal.asked}{missed}.")
     return lines
 
 

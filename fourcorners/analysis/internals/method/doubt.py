@@ -49,9 +49,6 @@ OF_A_MEMORY = (
 """The findings that a drive has no memory for some purpose. Under a limit on the I/Os of a second
 it is behind a host or a network that may take longer than its medium does, and hides one."""
 
-DISTURBED = ("any.probe_disturbed", "any.most_disturbed")
-"""The codes of doubts because of other load."""
-
 _WATCHED_MIN = 3
 """At least so many probes that only read are needed for a majority: one of two is none. By chance
 most of them drift in no more than three of a million runs."""
