@@ -190,6 +190,9 @@ def test_the_first_of_two_bends_is_the_cache_where_the_drive_folds_later_on() ->
     assert bend.slow_rate == pytest.approx(19.8e6, rel=0.02)
 
 
+OF_FLASH = {"link_ceiling": 3.3e9, "page_bytes": 16384.0}
+
+
 def _filled(*pieces: tuple[float, float]) -> FakeRun:
     """A run that only filled its drive: such amounts at such rates."""
     run = FakeRun(capacity_bytes=2 * 2**30)
@@ -410,3 +413,15 @@ def test_a_cache_ends_before_what_the_dies_were_given_past_it() -> None:
     _, low, high = slc_cache.cache_bytes(bend, curve, None)
     assert low <= cache <= high
     assert high - low < 0.02 * cache
+
+
+def test_the_bounds_of_a_cache_hold_where_rates_scatter() -> None:
+    cache, part = 256 * MIB, 4 * MIB
+    kinds = np.where(np.arange(0, 2048 * MIB, part) < cache, 1000e6, 175e6)
+    holds = []
+    for seed in range(22, 28):
+        rates = kinds * np.random.default_rng(seed).lognormal(0.0, 0.3, len(kinds))
+        found = slc_cache.size(view_of(_filled(*((part, rate) for rate in rates)), **OF_FLASH))
+        low, high = found.interval or (0.0, 0.0)
+        holds.append(low <= cache <= high)
+    assert all(holds)

@@ -66,6 +66,9 @@ _FASTER_SEEN = 1 / _BELOW_LINK
 _MARGIN = 2 * BUCKET
 """The relative uncertainty of the direct rate and of the cache: a bucket at either end."""
 
+_DEVIATIONS = 2.0
+"""Times lie within so many standard deviations of the lines, but for one of twenty."""
+
 _ROUND_MARGIN = 0.3
 """The uncertainty of the cache in rounds of the dies."""
 
@@ -270,9 +273,13 @@ def _search(view: View) -> _Search:
 
 def _with_margins(view: View, found: _Found) -> _Found:
     value, low, high = found.sizes
-    low -= _MARGIN * value + _hidden_buffer(view, found)
+    bend = found.bend
+    # Where times scatter about the two lines, so does the place at which these meet.
+    off_s = _DEVIATIONS * bend.misfit * float(completion_curve(view.run, found.burst).seconds[-1])
+    margin = _MARGIN * value + off_s / (1 / bend.slow_rate - 1 / bend.fast_rate)
+    low -= margin + _hidden_buffer(view, found)
     # Where the cache gives way to another kind of cells, one block at a time does.
-    high += _MARGIN * value + (capacity_bytes(view.run) or 0) / _BLOCKS_MIN
+    high += margin + (capacity_bytes(view.run) or 0) / _BLOCKS_MIN
     return _Found((value, low, high), found.bend, found.burst)
 
 
