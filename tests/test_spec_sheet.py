@@ -101,6 +101,25 @@ def test_the_highest_of_several_has_an_interval_that_allows_for_its_luck() -> No
     assert held[7] >= 0.9 * len(best)
 
 
+@pytest.mark.parametrize(("seconds", "told"), [(1, False), (60, True)])
+def test_bounds_that_tell_nothing_are_no_interval(seconds: float, told: bool) -> None:
+    # Of one second each, the fastest of a hundred may lie between kilobytes and gigabytes a second.
+    run = FakeRun(capacity_bytes=10**9)
+    for place in range(100):
+        run.add(
+            f"places/{place}",
+            "read",
+            iops=250.0 - place,
+            elapsed_s=seconds,
+            pattern="sequential",
+            block_bytes=262144,
+            queue_depth=1,
+        )
+    [row] = [row for row in rows_of(find(run)) if row["quantity"] == "sequential_read"]
+    assert row["value"] == 250 * 262144
+    assert (row["interval"] is not None) == told
+
+
 def test_what_a_probe_reads_over_and_over_is_no_figure_of_the_drive() -> None:
     run = FakeRun(capacity_bytes=10**9)
     at: dict[str, Any] = {"pattern": "random", "block_bytes": 4096, "queue_depth": 1}

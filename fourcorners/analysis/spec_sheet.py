@@ -51,6 +51,10 @@ interval that counts instead."""
 FLUSHES_MIN = 500
 """Flushes of which five are the slowest hundredth; see :data:`TAIL_IOS_MIN`."""
 
+TELLING_MAX = 10.0
+"""Bounds this many times a figure, or more, tell nothing of it: one second of reads, the fastest of
+a hundred places, would lie between kilobytes and gigabytes a second."""
+
 TITLES = {
     "sequential_read": "Large reads",
     "sequential_write": "Large writes",
@@ -278,10 +282,17 @@ def _row(
         title=TITLES[quantity],
         value=value,
         unit=unit,
-        interval=None if estimate is None else estimate.interval(highest_of),
+        interval=None if estimate is None else _telling(estimate.interval(highest_of), value),
         conditions=conditions or _conditions(one),
         evidence=(one.recording,),
     )
+
+
+def _telling(interval: tuple[float, float] | None, value: float) -> tuple[float, float] | None:
+    """The interval, unless it is so wide that the recordings cannot tell."""
+    if interval is None or interval[1] >= TELLING_MAX * value:
+        return None
+    return interval
 
 
 def _conditions(one: Measured) -> str:
@@ -320,8 +331,9 @@ def _rates(run: RunData, turns: bool) -> list[Row]:
         if small:
             found = highest(small)
             row = _row(run, f"random_{operation}", found.point, IOPS, "IOPS")
-            interval = None if is_of_first_writes(found.point) else found.interval
-            rows.append(None if row is None else replace(row, interval=interval))
+            if row is not None:
+                told = None if is_of_first_writes(found.point) else found.interval
+                rows.append(replace(row, interval=_telling(told, row.value)))
     return [row for row in rows if row is not None]
 
 
