@@ -197,6 +197,21 @@ def test_smaller_reads_that_are_faster_show_no_link(smaller: float, larger: floa
     assert generation.ceiling(view_of(run)).said.code == "link_ceiling.smaller_faster"
 
 
+@pytest.mark.parametrize(("alone_s", "told"), [(75e-6, False), (150e-6, True)])
+def test_larger_reads_that_reach_two_members_show_no_link(alone_s: float, told: bool) -> None:
+    """As of two disks in stripes of 64 KiB: of 32 KiB one member carries 280 MB/s, of 128 KiB both
+    carry 560. Where commands take so long, one link carries 840."""
+    run = FakeRun()
+    _large(run, "written", 120e6)
+    for size, rate in ((32_768, 280e6), (131_072, 560e6)):
+        about: dict[str, Any] = {"of": "cached", "block_bytes": size}
+        run.add(f"probe-depth/link/cached/{size}", "read", iops=rate / size, **about)
+    run.add("probe-flush/just-read/1", "read", iops=1 / alone_s, kind="just read")
+    found = generation.ceiling(view_of(run))
+    assert (found.value is not None) == told
+    assert told or found.said.code == "link_ceiling.longer_than_alone"
+
+
 def test_a_pause_in_the_reads_of_one_size_is_in_the_interval() -> None:
     """As of a foreign disk (number 5 of seed 4867065), which stood still for 15 ms in half a second
     of the smaller reads."""

@@ -224,6 +224,10 @@ def _carried(view: View) -> _Carried | Answer:
     if error > UNSURE:
         said = say("link_ceiling.unsure", rate=rate, error=error)
         return unknown(said, detail=detail, evidence=ids(shown))
+    rest_s, alone_s = _rest_s(shown, rate * (1 - error)), _alone_s(view, of)
+    if alone_s is not None and rest_s > alone_s:
+        said = say("link_ceiling.longer_than_alone", rate=rate, rest_s=rest_s, alone_s=alone_s)
+        return unknown(said, detail=detail, evidence=ids(shown))
     return _Carried(rate, error, detail | {"not_flash": why})
 
 
@@ -239,6 +243,23 @@ def _slope(
     added_s = left(large) / large.iops - left(small) / small.iops
     added_bytes = (large.block_bytes or 0) - (small.block_bytes or 0)
     return added_bytes / added_s if added_s > 0 and added_bytes > 0 else None
+
+
+def _rest_s(points: Sequence[Measured], rate: float) -> float:
+    """What the smallest reads take beside their transfer at this rate, in seconds."""
+    small = min(points, key=lambda m: m.block_bytes or 0)
+    return 1 / small.iops - (small.block_bytes or 0) / rate
+
+
+def _alone_s(view: View, of: str) -> float | None:
+    """How long a single small read of these data takes; ``None`` where it was not measured. What
+    keeps other commands waiting is a part of it. Where it is longer when many are outstanding, the
+    larger reads use what the smaller ones do not, such as a second member of an array."""
+    if of == "cached":
+        seconds = [m.latency_percentile_s(50) for m in durability.JUST_READ(view)]
+        return min((s for s in seconds if s), default=None)
+    alone = ERASED_ALONE(view) if of == "erased" else WRITTEN_ALONE(view)
+    return min((1 / m.iops for m in alone if (m.queue_depth or 1) == 1), default=None)
 
 
 def _pauses(points: Sequence[Measured], slope: float) -> float:
