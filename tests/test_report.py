@@ -199,6 +199,17 @@ def test_an_explanation_begins_with_its_figures_and_their_intervals() -> None:
     assert Outline(text).open == []
 
 
+def test_findings_that_say_the_same_of_a_drive_are_told_once() -> None:
+    run = made_up.make_run(seconds=100)
+    evidence = [run.manifest.tests[0].recordings[0].id]
+    run.findings += [
+        Finding(title.lower(), title, "not applicable", "Nothing moves.", evidence=evidence)
+        for title in ("Heads", "Shortest seek")
+    ]
+    [line] = re.findall(r"<li><em>.*Nothing moves\.</li>", render_html([run]))
+    assert line.startswith("<li><em>Heads; Shortest seek <span")
+
+
 def test_size() -> None:
     assert len(render_html([made_up.make_run(made_up.VECTOR)]).encode()) < 1_000_000
     runs = [made_up.make_run(drive, seed=i) for i, drive in enumerate(made_up.ALL)]

@@ -310,8 +310,9 @@ def _tables(runs: Sequence[ReportedRun], names: Sequence[str]) -> dict[str, list
 def _said(
     found: Sequence[Mapping[str, Any]], tests: Mapping[str, Any]
 ) -> dict[str, list[Mapping[str, Any]]]:
-    """Findings by the section that shows their evidence; `rest` has those of several tests."""
-    said: dict[str, list[Mapping[str, Any]]] = {}
+    """Findings by the section that shows their evidence; `rest` has those of several tests. Those
+    of a drive that say the same are one, with all their titles."""
+    said: dict[str, dict[tuple[Any, ...], Mapping[str, Any]]] = {}
     for row in found:
         about = {item.split("/")[0] for item in row["evidence"]}
         section = about.pop() if len(about) == 1 else "rest"
@@ -319,8 +320,11 @@ def _said(
             section = "rest"
         if row["text"] and not row["name"].startswith(IN_THE_FIGURE):
             known = section in SECTIONS or section in tests
-            said.setdefault(section if known else "rest", []).append(row)
-    return said
+            rows = said.setdefault(section if known else "rest", {})
+            alike = (row["index"], row["verdict"], row["text"])
+            titles = [one["title"] for one in (rows.get(alike), row) if one is not None]
+            rows[alike] = {**row, "title": "; ".join(titles)}
+    return {section: list(rows.values()) for section, rows in said.items()}
 
 
 def _in_rows(steps: Iterable[str]) -> list[str]:
