@@ -2,6 +2,8 @@
 
 from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from analysis_fixture import FakeRun
@@ -10,8 +12,11 @@ from explain_fixture import view_of
 import fourcorners as fc
 from fourcorners.analysis.internals.flash import die_conflicts
 from fourcorners.analysis.internals.flash.boundary_reads import crossings
+from fourcorners.analysis.internals.flash.conflicting_reads import one_unit
+from fourcorners.analysis.internals.flash.conflicting_reads import seen as seen_of_run
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.strided_reads import Unread
+from fourcorners.analysis.internals.view import View
 
 DRIVE = "intel-x25-m-g2-80gb"
 LOG_BLOCKS = str(Path(__file__).parents[1] / "drive/sim/tests/support/log_block.toml")
@@ -273,6 +278,37 @@ def test_two_dies_may_do_no_more_than_a_third_more_than_one(pair: float, stripe:
 def test_scatter_is_no_stripe() -> None:
     windows = {4096: 38.9, 8192: 45.9, 16384: 44.2, 32768: 45.2, 65536: 48.5, 131072: 45.6}
     assert Seen(window=windows).stripe_bytes is None
+
+
+def test_larger_windows_lie_on_slower_kinds_of_pages_too() -> None:
+    """Eight dies, the first pages of which are of the quickest of three kinds."""
+    rates = [18.2, 18.2, 18.2, 32.9, 65.9, 126, 239, 194, 176, 169, 166, 165, 164, 165, 166]
+    windows = {4096 << k: rate for k, rate in enumerate(rates)}
+    assert Seen(window=windows).stripe_bytes == 16384
+    # A read that takes milliseconds holds up all that wait, now and then.
+    assert Seen(window=windows | {4096 << 8: 130.0}).stripe_bytes == 16384
+    # Other load holds some windows up.
+    assert Seen(window=windows | {4096 << 5: 50.0}).stripe_bytes is None
+    assert Seen(window=windows | {4096 << 8: 90.0}).stripe_bytes is None
+    few = {size: min(rate, 60.0) for size, rate in windows.items()}
+    assert Seen(window=few).stripe_bytes == 16384
+    assert Seen(window=few | {4096 << 8: 45.0}).stripe_bytes is None
+
+
+def test_places_that_show_no_turn_are_not_those_of_one_die() -> None:
+    """Reads of places that were never read before lie on all dies, unless a stride of whole turns
+    was found."""
+    windows = {4096 << k: rate for k, rate in enumerate([18.0, 18.0, 33.0, 60.0, 30.0, 60.0])}
+    strides = dict.fromkeys((4096 << k for k in range(6)), 80.0)
+    turns = {4096 << k: max(13.0, 208.0 / 2**k) for k in range(8)}
+    for stride, rate in ((strides, 18.0), (turns, 13.0)):
+        seen = Seen(window=windows, stride=stride, sentinel={0: 12.0})
+        found = {seen_of_run: seen}
+        shown = one_unit(
+            cast(View, SimpleNamespace(once=lambda of, found=found: found.get(of, [])))
+        )
+        assert shown is not None
+        assert shown[0] == rate
 
 
 @pytest.mark.parametrize(("together", "stripe"), [(13.5, 8192), (10.0, 12288)])

@@ -121,7 +121,8 @@ def one_unit(view: View) -> tuple[float, Sequence[str]] | None:
     found = view.once(seen)
     if found is None:
         return None
-    if found.stripe_bytes is None and found.unread is not None:
+    if found.strides_show_a_die:
+        assert found.unread is not None
         return found.unread.one_die, ids(points(view, "stride", "apart"))
     return found.one_die, ids(points(view, "window", "pair"))
 
@@ -132,7 +133,7 @@ def one_read_s(view: View) -> float | None:
     other. ``None`` where they are not served one after the other, in the order of their issue, and
     where only reads of other places meet on a unit."""
     found = view.once(seen)
-    if found is None or (found.stripe_bytes is None and found.unread is not None):
+    if found is None or found.strides_show_a_die:
         return None
     of_one = found.soonest.get(0)
     if of_one is None or not of_one.is_one_queue:

@@ -57,6 +57,13 @@ compared with a command, the shorter is this wait."""
 _WAITS_LONG = 0.85
 """The same limit at the largest queue depth, where the wait has become long."""
 
+_FAR_MIN, _FALL_MAX = 4.0, 7 / 3
+"""Where rates rise step by step to more than so many times that of one die, and later fall by at
+most so much, the rise is that of dies: two doublings at the least. Large windows lie on pages of
+all kinds, and small ones maybe on the quickest: of cells of three bits, the array compares with 1,
+2 and 4 voltages (Micheloni, Crippa and Marelli, Inside NAND Flash Memories, 2010), which makes a
+factor of 7/3. A read that is tried again for milliseconds holds up all reads behind it."""
+
 _BETWEEN = 0.35
 """The computed end of the queue may differ from a whole number of commands by this much."""
 
@@ -210,12 +217,25 @@ class Seen:
         alone = statistics.median(self.sentinel.values())
         return Unread(self.stride, self.apart, self.edge, alone)
 
+    @property
+    def strides_show_a_die(self) -> bool:
+        """Whether the rate of one die is that of places that were never read before, at a stride of
+        whole turns. Without a turn such places lie on all dies."""
+        unread = self.unread
+        return self.stripe_bytes is None and unread is not None and unread.turn_bytes is not None
+
     def _steady(self, beyond: int) -> bool:
-        """Whether rates within the stripe are the same, and those beyond do not fall."""
+        """Whether rates within the stripe are the same, and those beyond do not fall. Where they
+        rise by far more than other load makes of one rate, they may fall afterwards."""
         inside = [iops for window, iops in self.window.items() if window < beyond]
         after = [iops for window, iops in self.window.items() if window >= beyond]
-        rises = all(ALIKE * later > earlier for earlier, later in itertools.pairwise(after))
-        return rises and ALIKE * min(inside) > max(inside)
+        if ALIKE * min(inside) <= max(inside):
+            return False
+        most = after.index(max(after))
+        rises_far = after[most] > _FAR_MIN * self.one_die
+        if rises_far and _FALL_MAX * min(after[most:]) > after[most]:
+            after = after[: most + 1]
+        return all(ALIKE * later > earlier for earlier, later in itertools.pairwise(after))
 
     @property
     def page_bytes(self) -> int | None:
