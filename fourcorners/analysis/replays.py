@@ -170,7 +170,7 @@ def _timing(recording: Recording, replayed: Replayed) -> Finding:
     for_processor_s = replayed.waited_s or 0.0
     return worded(
         "replay_timing",
-        "How far issue was off its time",
+        "How late I/Os were issued",
         "measured",
         say("replay_timing.exact")
         if replayed.off_time_max_s == 0
