@@ -275,6 +275,23 @@ def test_a_single_read_that_hangs_reorders_nothing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("deeper", "reorders"),
+    [((196, 201, 190, 200, 151, 194, 201), None), ((196, 201, 204, 207, 210, 213, 220), 1.0)],
+)
+def test_rates_that_go_up_and_down_are_no_order(
+    deeper: tuple[float, ...], reorders: float | None
+) -> None:
+    """The first as of a disk with noise of 15 %, on which chance held up the reads of depth 2."""
+    run = FakeRun()
+    for step, iops in enumerate((190.6, 185.6, *deeper)):
+        about: dict[str, Any] = {"pattern": "random", "queue_depth": 2**step}
+        run.add(f"probe-depth/random/{2**step}", "read", iops=iops, **about)
+    found = command_queue.reordering(_view(run))
+    assert found is not None
+    assert found.value == reorders
+
+
+@pytest.mark.parametrize(
     ("shares", "value"),
     [((0.9, 0.9, 0.9, 0.2), 256), ((0.9, 0.8, 0.6, 0.2), None), ((0.9, 0.6, 0.8, 0.1), None)],
 )

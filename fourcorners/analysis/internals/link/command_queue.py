@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
+
+import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown, yes_or_no
 from fourcorners.analysis.internals.disk.mechanics import ARM_SHARED, AT_LEAST
@@ -180,25 +183,31 @@ def reordering(view: View) -> Answer | None:
 
     Of two outstanding reads one is being served: a disk has no choice, and gains only what the host
     and the firmware do meanwhile. What more of them gain is the order. A disk that looks for the
-    next place in one direction gains little where all places are near each other.
+    next place in one direction gains little where all places are near each other. With more to
+    choose from no order is slower: where rates go up and down, only what most depths gain counts,
+    as the largest of several rates is large by chance.
     """
     by_depth = view.once(rates)
     if not is_disk(by_depth) or len(by_depth) < 2:
         return None
-    without_choice = by_depth.get(2, by_depth[1])
-    pair, gain = without_choice / by_depth[1], max(by_depth.values()) / without_choice
+    pair = by_depth.get(2, by_depth[1]) / by_depth[1]
+    without_choice = max(by_depth[1], by_depth.get(2, 0.0))
+    gain = max(by_depth.values()) / without_choice
+    deeper = [rate for depth, rate in by_depth.items() if depth > 2] or [without_choice]
+    rises = all(_NO_MORE * after >= before for before, after in pairwise(deeper))
+    usual_gain = gain if rises else float(np.median(deeper)) / without_choice
     detail = {
         "gain": max(by_depth.values()) / by_depth[1],
         "queue_depth": list(by_depth),
         "iops": list(by_depth.values()),
         "gain_of_two": pair if 2 in by_depth else None,
-        "goodness": {"gain_of_choice": gain},
+        "goodness": {"gain_of_choice": usual_gain},
     }
     if pair > _TWO_MAX:
         return unknown(say("kept", gain=pair), detail=detail)
     if pair > ARM_SHARED:
         return unknown(say("units", gain=pair), detail=detail)
-    if gain >= _NO_MORE_DISK:
+    if usual_gain >= _NO_MORE_DISK:
         return yes_or_no(True, say("reorders"), detail=detail)
     if gain < _NO_MORE:
         return yes_or_no(False, say("in_order"), detail=detail)
