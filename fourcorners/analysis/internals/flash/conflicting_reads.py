@@ -16,6 +16,7 @@ import numpy as np
 from fourcorners.analysis.internals.flash.interleaving import Seen, Soonest
 from fourcorners.analysis.internals.flash.levels import (
     PLANES_MAX,
+    RESOLUTION,
     Levels,
     Pairs,
     levels,
@@ -154,6 +155,11 @@ _TYPICAL = 0.9
 been read again, or have met what the drive does by itself."""
 
 
+_DISTURBED = 8.0
+"""Pairs whose mean latency has so many times the usual error were disturbed. Of pairs of reads that
+wait for each other it is up to three times as large, since what they wait for scatters as well; a
+stop of ten milliseconds makes it thirty times as large."""
+
 _OF_HALVES = (1 - 2 / math.pi) ** -0.5
 """The standard deviation of a normal distribution over that of either half of it."""
 
@@ -191,11 +197,25 @@ def pairs(view: View, kind: str) -> Pairs:
     found = by(points(view, kind), PointAxis.STRIPES)
     typical = {n: typical_s(m) for n, m in found.items()}
     error_s = statistics.median(error for _, error in typical.values()) if typical else 0.0
+    # Where all latencies scatter alike, those of a few pairs scatter far more only if something
+    # held up the drive meanwhile.
+    told = {
+        n: (mean, error)
+        for n, (mean, error) in typical.items()
+        if error_s <= RESOLUTION * mean or error <= _DISTURBED * error_s
+    }
     single = view.once(alone)
     # Where the second read comes later, it finds the first one's commands out of its way.
     alone_s = single[min(single)][0] if single and kind == "late" else None
-    latency_s = {n: mean for n, (mean, _) in typical.items()}
-    return Pairs(latency_s, error_s, alone_s, kind != "together")
+    latency_s = {n: mean for n, (mean, _) in told.items()}
+    return Pairs(latency_s, error_s, alone_s, kind != "together", complete=told == typical)
+
+
+def all_pairs(view: View) -> list[Pairs]:
+    """The pairs of all kinds, without those kinds of which some were disturbed, if others were
+    not."""
+    kinds = [view.once(pairs, kind) for kind in PAIRS]
+    return [kind for kind in kinds if kind.complete and kind.latency_s] or kinds
 
 
 def units(view: View) -> int | None:
@@ -215,7 +235,7 @@ def shown_levels(view: View) -> Levels | None:
     count, one = view.once(units), view.once(one_unit)
     if count is None or one is None:
         return None
-    return levels(count, [view.once(pairs, kind) for kind in PAIRS], 1 / one[0])
+    return levels(count, view.once(all_pairs), 1 / one[0])
 
 
 def planes_follow(view: View) -> bool:
@@ -223,7 +243,7 @@ def planes_follow(view: View) -> bool:
     count = view.once(units)
     if count is None or view.once(shown_levels) is not None:
         return False
-    return next_one_waits([view.once(pairs, kind) for kind in PAIRS], count)
+    return next_one_waits(view.once(all_pairs), count)
 
 
 def row_max_bytes(view: View) -> int:
@@ -238,6 +258,6 @@ def own_units(view: View) -> int | None:
     """The number of units in rotation, if none of them share a die out of turn; otherwise, and
     where none take stripes in rotation, ``None``."""
     count = view.once(units)
-    if count is None or out_of_turn(count, [view.once(pairs, kind) for kind in PAIRS]):
+    if count is None or out_of_turn(count, view.once(all_pairs)):
         return None
     return count

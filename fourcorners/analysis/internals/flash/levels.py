@@ -34,7 +34,7 @@ WAIT_MIN = 0.003
 """The least difference of latencies that is distinguished from scatter, in latencies of a pair that
 does not wait: three widths of a histogram's bucket."""
 
-_RESOLUTION = WAIT_MIN / 3
+RESOLUTION = WAIT_MIN / 3
 """The least scatter of a latency: the width of a histogram's bucket."""
 
 APART = 4.0
@@ -138,12 +138,13 @@ class Pairs:
     """Latencies of one kind of pairs in seconds, by how many stripes they are apart, and the
     standard error of one of them, from the scatter of its reads. ``tells_dies``
     is whether a wait for a channel is shorter in them than one for a die: it is not where the first
-    read is long."""
+    read is long. ``complete`` is whether none of them is left out as disturbed."""
 
     latency_s: Mapping[int, float]
     error_s: float = 0.0
     alone_s: float | None = None
     tells_dies: bool = True
+    complete: bool = True
 
 
 def levels(units: int, kinds: Sequence[Pairs], unit_s: float) -> Levels | None:
@@ -152,8 +153,8 @@ def levels(units: int, kinds: Sequence[Pairs], unit_s: float) -> Levels | None:
     Args:
         units: in a turn.
         kinds: the pairs, each kind at the same distances, with the whole turn where it was
-        measured. unit_s: the time of a unit's read, which stands for the wait for the same unit
-        where the
+            measured.
+        unit_s: the time of a unit's read, which stands for the wait for the same unit where the
             whole turn was not measured.
     """
     kinds = [kind for kind in kinds if any(n < units for n in kind.latency_s)]
@@ -222,7 +223,7 @@ def _fit(group: tuple[int, ...], measured: Sequence[tuple[Floats, float]]) -> _F
     means, criterion, apart = [], 0.0, np.zeros((groups, groups), dtype=bool)
     for latencies, error_s in measured:
         mean = np.array([np.median(latencies[members == g]) for g in range(groups)])
-        floor = max(_RESOLUTION * float(mean.min()), error_s)
+        floor = max(RESOLUTION * float(mean.min()), error_s)
         squares = float(np.sum((latencies - mean[members]) ** 2))
         scatter = max(math.sqrt(squares / len(latencies)), floor)
         least = max(APART * scatter, WAIT_MIN * float(mean.min()))
@@ -303,7 +304,7 @@ def _as_itself(kind: Pairs, n: int, units: int) -> bool:
     base_s = kind.alone_s or min(kind.latency_s.values())
     same_s = kind.latency_s[units] - base_s
     # Where the same unit hardly waits, scatter is no wait.
-    slack_s = _SLACK * math.sqrt(2) * max(kind.error_s, _RESOLUTION * base_s)
+    slack_s = _SLACK * math.sqrt(2) * max(kind.error_s, RESOLUTION * base_s)
     wait_s = kind.latency_s[n] - base_s
     return same_s > APART * slack_s and wait_s - slack_s >= _DIE_MIN * same_s
 
