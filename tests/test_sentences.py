@@ -96,8 +96,8 @@ DOUBT = say("any.most_disturbed", disturbed=3, watched=4)
                 written=41.1e9,
                 gain=(1.08, (1.05, 1.12)),
             ),
-            "Random writes gain nothing from 31 outstanding requests once 41.1 GB are written:"
-            " 1.08 times (1.05 to 1.12) the rate of one.",
+            "Random writes gain nothing from 31 outstanding requests once 41.1 GB have been "
+            "written: 1.08 times (1.05 to 1.12) the rate of one at a time.",
         ),
         (
             say(

@@ -2,8 +2,8 @@
 ``replay_wear``, ``replay_state`` and ``replay_endurance``.
 
 What the reviews gave of their traces: data rate, busy time, shares of I/Os by size and queue depth,
-average and worst access time, and all of it by the minute (``detail["minutes"]``); how far issue
-was off its time; latencies against the recorded ones; what it did to the drive's flash.
+average and worst access time, and all of it by the minute (``detail["minutes"]``); how late I/Os
+were issued; latencies against the recorded ones; what it did to the drive's flash.
 """
 
 from __future__ import annotations
