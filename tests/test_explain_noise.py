@@ -177,6 +177,29 @@ def test_writes_that_mostly_wait_exclude_no_log_blocks(points: int, value: float
     assert found.verdict == ("not identifiable" if value is None else "measured")
 
 
+@pytest.mark.parametrize(("points", "value"), [(5, None), (3, 0.0)])
+def test_logs_that_all_blocks_share_are_full_now_and_then(points: int, value: float | None) -> None:
+    """FAST merges every block that a full log has writes of, which takes seconds; a point without
+    such merges shows none."""
+    run = FakeRun()
+    for number in range(14):
+        recording = f"probe-alignment/{number}"
+        waits = 32 if number < points else 0
+        elapsed_s = 1.0 + (4.0 if waits else 0.0)
+        about: dict[str, Any] = {
+            "boundary_bytes": 1024 << number // 2,
+            "where": ("at", "across")[number % 2],
+        }
+        run.add(
+            recording, "write", iops=1e3 / elapsed_s, elapsed_s=elapsed_s, queue_depth=32, **about
+        )
+        run.rows[-1] |= {"latency_min_s": 30e-3, "latency_max_s": 4.0 if waits else 30e-3}
+        _latencies(
+            run, recording, "write", {30.0: 1000 - waits} | ({4000.0: waits} if waits else {})
+        )
+    assert log_blocks.log_blocks(_view(run)).value == value
+
+
 @pytest.mark.parametrize(("stops", "value"), [((13,), 0.0), ((2, 6, 9, 13), 1.0)])
 def test_a_single_stop_of_the_drive_makes_no_log_blocks(
     stops: tuple[int, ...], value: float

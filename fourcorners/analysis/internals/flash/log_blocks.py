@@ -43,6 +43,10 @@ _HANGS = 2.5
 writes outstanding, the median latency of even two turns of writes is half of 32 times their
 mean."""
 
+_FEW = 0.25
+"""So many of the points may wait for other work, such as a buffer that fills up at first, and a
+host that hangs. Where more wait, and most of the time of all is spent so, it is the drive's."""
+
 _NEAR_BOUNDARY_BYTES = 64 * 2**10
 """Writes at multiples of up to so many bytes lie on all dies and anywhere in blocks."""
 
@@ -130,10 +134,13 @@ def _queued_s(m: Measured) -> float:
 
 def _stops_s(points: list[Measured]) -> float:
     """How much longer than the median the longest waits are that take most of the drive's time;
-    zero where the writes of most points do not wait so. Other work of the drive or the host, and a
-    buffer that fills up, make the writes of a few points wait."""
+    zero where they do so in few points only, and not in the time of all points together. Other work
+    of the drive or the host, and a buffer that fills up, make the writes of a few points wait.
+    Logs that all blocks share fill up once in hundreds of writes, and then take seconds."""
     hangs = [m for m in points if _HANGS * _queued_s(m) < 1 / m.iops]
-    if 2 * len(hangs) <= len(points):
+    lost_s = sum((1 / m.iops - _queued_s(m)) * m.ios for m in hangs)
+    mostly = len(hangs) > _FEW * len(points) and 2 * lost_s > sum(m.ios / m.iops for m in points)
+    if 2 * len(hangs) <= len(points) and not mostly:
         return 0.0
     longer_s = [
         (m.latency_percentile_s(99) or 0.0) - (m.latency_percentile_s(50) or 0.0) for m in hangs
