@@ -105,7 +105,7 @@ def test_the_protocols_own_errors(tmp_path: Path) -> None:
             (READ, 100, 512, 22),
             (READ, 0, 0, 22),
             (ZERO, end, 512, 28),
-            (TRIM, end - 512, 1024, 28),
+            (TRIM, end - 512, 1024, 22),
             (FLUSH, 0, 512, 22),
             (STATUS, 0, 512, 22),
             (9, 0, 512, 22),

@@ -4,7 +4,7 @@ use crate::control::{Lines, Wish};
 use crate::injection::DeviceFault;
 use crate::io::Finished;
 use crate::listen::{Listener, Stream};
-use crate::nbd::{Connection, Export, LARGE_BYTES};
+use crate::nbd::{Connection, Export, LARGE_BYTES, Use};
 use crate::served::Served;
 use mio::{Interest, Registry, Token};
 use serde_json::Value;
@@ -19,7 +19,7 @@ const TURN_BYTES: usize = 128 << 10;
 const HELD_BYTES_MAX: u64 = 256 << 20;
 /// How long a client may stop in mid-sentence.
 const STOPPED: Duration = Duration::from_secs(30);
-/// Most connections. Beyond it the one goes that has said nothing for longest.
+/// Most connections. Beyond it one goes that is not in use yet, or is least.
 const CONNECTIONS_MAX: usize = 4096;
 
 /// Who is connected.
@@ -108,8 +108,8 @@ impl Clients {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
                 Err(_) => {
-                    // No more files can be opened: who says least makes room.
-                    self.make_room(registry);
+                    // No more files can be opened.
+                    self.make_room();
                     return true;
                 }
             };
@@ -117,7 +117,7 @@ impl Clients {
                 continue;
             }
             if self.peers.len() >= CONNECTIONS_MAX {
-                self.make_room(registry);
+                self.make_room();
             }
             let token = Token(self.next);
             let both = Interest::READABLE | Interest::WRITABLE;
@@ -139,9 +139,11 @@ impl Clients {
         true
     }
 
-    fn make_room(&mut self, _registry: &Registry) {
-        let quietest = self.peers.iter().min_by_key(|(_, peer)| peer.heard).map(|(id, _)| *id);
-        if let Some(id) = quietest {
+    /// Who has not agreed on anything goes before those that use the drive, and of each
+    /// the one that has said nothing for longest.
+    fn make_room(&mut self) {
+        let least = self.peers.iter().min_by_key(|(_, peer)| (peer.use_of_drive(), peer.heard));
+        if let Some(id) = least.map(|(id, _)| *id) {
             self.peers.remove(&id);
         }
     }
@@ -281,6 +283,14 @@ impl Peer {
                 connection.has_room() && (held_bytes < HELD_BYTES_MAX || !is_large)
             }
             Speaks::Control(_) => true,
+        }
+    }
+
+    /// How much of a loss its end would be.
+    fn use_of_drive(&self) -> Use {
+        match &self.speaks {
+            Speaks::Nbd(connection) => connection.use_of_drive(),
+            Speaks::Control(_) => Use::Agreed,
         }
     }
 

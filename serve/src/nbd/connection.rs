@@ -41,6 +41,17 @@ enum Phase {
     Transmission(Agreed),
 }
 
+/// What a client does with the drive, the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Use {
+    /// It has not agreed with the server on how to speak.
+    None,
+    /// It may ask for something.
+    Agreed,
+    /// It waits for an answer.
+    Waits,
+}
+
 /// A write whose data comes in.
 #[derive(Debug)]
 struct Receiving {
@@ -251,6 +262,15 @@ impl Connection {
     /// Whether it is in the midst of something that only the client can bring to an end.
     pub fn waits_for_client(&self) -> bool {
         matches!(self.phase, Phase::Handshake(_)) || self.receiving.is_some()
+    }
+
+    /// What it does with the drive.
+    pub(crate) fn use_of_drive(&self) -> Use {
+        match self.phase {
+            Phase::Handshake(_) => Use::None,
+            Phase::Transmission(_) if self.in_flight.is_empty() => Use::Agreed,
+            Phase::Transmission(_) => Use::Waits,
+        }
     }
 
     /// Whether there is room for another request.

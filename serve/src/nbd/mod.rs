@@ -10,5 +10,5 @@ mod requests;
 mod wire;
 
 pub use connection::Connection;
-pub(crate) use connection::LARGE_BYTES;
+pub(crate) use connection::{LARGE_BYTES, Use};
 pub use handshake::Export;

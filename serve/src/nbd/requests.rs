@@ -103,7 +103,9 @@ impl Request {
         }
         let end = self.offset_bytes.checked_add(u64::from(self.length_bytes));
         if end.is_none_or(|end| end > export.capacity_bytes) {
-            let errno = if writes { error::ENOSPC } else { error::EINVAL };
+            // The protocol asks for this of what needs room, and a TRIM needs none.
+            let needs_room = writes && self.command != command::TRIM;
+            let errno = if needs_room { error::ENOSPC } else { error::EINVAL };
             return Err((errno, "the range is beyond the end"));
         }
         let transfers = matches!(self.command, command::READ | command::WRITE);
