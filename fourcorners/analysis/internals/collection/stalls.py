@@ -20,10 +20,10 @@ from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST
 from fourcorners.analysis.internals.collection.spare_area import cliff_of
 from fourcorners.analysis.internals.collection.superblock import Cycle, cycle, rare_cycle
-from fourcorners.analysis.internals.thresholds import FALSE_ALARM
+from fourcorners.analysis.internals.thresholds import FALSE_ALARM, UNSURE
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
-from fourcorners.analysis.source import Measured, RunData
+from fourcorners.analysis.source import Measured, RunData, capacity_bytes
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
@@ -251,6 +251,8 @@ class _Told:
     stalls: Stalls
     spacing_bytes: float | None
     margin_bytes: float = 0.0
+    freed_of_bytes: float | None = None
+    """The erase unit of which as much is freed as lies between two stalls, if that is less."""
 
 
 def length(view: View) -> Answer:
@@ -284,6 +286,9 @@ def _known(view: View, told: _Told, value: float, margin: float) -> Answer:
     stalls = told.stalls
     spacing = told.spacing_bytes or stalls.spacing_bytes
     said = say("collection_stalls.measured", length=stalls.length_s, spacing=spacing)
+    if unit := told.freed_of_bytes:
+        given = said.parameters | {"unit": unit}
+        said = say("collection_stalls.frees_the_rest", **given)
     goodness = {"time_explained": stalls.explained, "dispersion": stalls.dispersion}
     detail = {"stalls": stalls.count, "goodness": goodness}
     evidence = ids(OVERWRITE(view))
@@ -319,6 +324,21 @@ def contradicts(stalls: Stalls, erased_bytes: float) -> bool:
     return alike and abs(erased_bytes / _GOES - spacing) > tolerance
 
 
+def amplification(spare: float) -> float:
+    """What a drive with this spare area, over the user area, writes for each byte that is
+    overwritten at random, where it collects the oldest blocks (Desnoyers, SYSTOR 2012)."""
+    area = 1 + spare
+    return area / (area + float(scipy.special.lambertw(-area * math.exp(-area)).real))
+
+
+def frees_the_rest(spacing: float, erased_bytes: float, spare: float) -> bool:
+    """Whether as much is written from one stall to the next as a collected unit frees: where the
+    host and collection write to the same blocks, the valid data of a unit take the rest of it."""
+    if not 0 < spacing < erased_bytes or spare <= 0:
+        return False
+    return abs(math.log(erased_bytes / spacing / amplification(spare))) <= math.log1p(UNSURE)
+
+
 def _told(view: View) -> _Told | Answer:
     overwritten = OVERWRITE(view)
     if not overwritten:
@@ -346,19 +366,24 @@ def _told(view: View) -> _Told | Answer:
     if stalls.dispersion > _IRREGULAR:
         clear = stalls.explained >= _EXPLAINED_ALONE and stalls.waiting <= _WAITING_ALONE_MAX
         return _Told(stalls, None) if clear else hidden("too_often", **lasts)
-    erased = view.once(cycle)
+    erased, freed_of = view.once(cycle), None
     if erased is not None:
         apart = abs(erased.unit_bytes - spacing)
         if apart <= max(2 * margin, _AGREE * spacing):
             # The erase unit is known more precisely than the distance of the stalls.
             return _Told(stalls, erased.unit_bytes, erased.margin_bytes)
-        if spacing:
+        cliff = view.once(cliff_of)
+        user = capacity_bytes(view.run)
+        spare = cliff.written_bytes / user if cliff and user else 0.0
+        if frees_the_rest(spacing, erased.unit_bytes, spare):
+            freed_of = erased.unit_bytes
+        elif spacing:
             regular = stalls.dispersion <= _REGULAR and margin <= _UNSURE * spacing
             against = regular and contradicts(stalls, erased.unit_bytes)
             name = "contradict_erased" if against else "unlike_erased"
             return hidden(name, spacing=spacing, erased=erased.unit_bytes)
     rare = view.once(rare_cycle)
-    if spacing and larger(rare, spacing + margin):
+    if spacing and freed_of is None and larger(rare, spacing + margin):
         # What is erased at a time may be collected in several goes.
         assert rare is not None
         return hidden("unlike_erased", spacing=spacing, erased=rare.unit_bytes)
@@ -372,4 +397,4 @@ def _told(view: View) -> _Told | Answer:
     alike = rare is not None and abs(rare.unit_bytes - spacing) <= margin + rare.margin_bytes
     if stalls.by_chance > FALSE_ALARM and not alike:
         return hidden("too_few", **lasts, stalls=stalls.count)
-    return _Told(stalls, spacing, margin)
+    return _Told(stalls, spacing, margin, freed_of)

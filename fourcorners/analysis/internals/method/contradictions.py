@@ -116,7 +116,7 @@ def _stalls(found: Findings) -> Said | None:
             [end(found, which) or 0.0 for which in (name, "superblock_bytes")]
             for end in (_low, _high)
         )
-        apart = max(lows) > min(highs)
+        apart = max(lows) > min(highs) and not _says(found, name, ".frees_the_rest")
     return say("contradiction.stalls_beside_superblock") if apart else None
 
 
