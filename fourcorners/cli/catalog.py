@@ -31,9 +31,9 @@ def drives(
     ----------
     name
         The drive to show; a part of its name is enough. raid0:4xNAME shows an array, and
-        ./mydrive.toml a drive file of your own, once it is right.
+        ./mydrive.toml a drive file of your own, after checking it.
     check
-        A drive file: only say whether it is right; - reads it from the input.
+        A drive file to check and nothing else; - reads it from standard input.
     toml
         Print the drive file, to begin one of your own from.
     """
@@ -97,7 +97,7 @@ def list_tests(name: str | None = None, /, *, json: Json = False) -> int:
     ),
 )
 def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
-    """Print what makes a shell complete commands and options: source <(fourcorners completion bash)
+    """Print the script that completes commands in a shell: source <(fourcorners completion bash)
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ def import_(
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Make run folders of what fio (JSON, JSON+, terse) or Iometer (CSV) measured.
+    """Import results of fio (JSON, JSON+, terse) or Iometer (CSV) as run folders.
 
     Parameters
     ----------

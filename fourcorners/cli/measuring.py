@@ -163,10 +163,11 @@ def replay(
     content
         What is written: incompressible, repeated, compressible:PERCENT or duplicated:PERCENT.
     endurance_bytes
-        What may be written to the drive by its rating, such as 150TB: says how long it lasts under
-        the recorded load.
+        The volume of writes that the drive is rated for, such as 150TB: the report says how long
+        that lasts under the recorded load.
     fill
-        Write what the trace touches before, where it reads. --no-fill leaves the drive as it is.
+        If the trace reads, first write everything that it touches. --no-fill leaves the drive as it
+        is.
     format
         What the trace is said to be, such as msr: refused where its content says otherwise.
     log_ios
@@ -240,7 +241,7 @@ def explain(
     all_probes: Annotated[Flag, Parameter(name="--all")] = False,
     options: RunFlags = DEFAULTS,
 ) -> int:
-    """Say what is inside a drive: run the probes that are missing, and what they show.
+    """Find out what is inside a drive: run the missing probes, and say what they show.
 
     Parameters
     ----------
@@ -294,7 +295,7 @@ def gate(
 ) -> int:
     """Measure for under a minute and fail if a drive is slower than a stored baseline.
 
-    What looks slower is measured twice more.
+    If something looks slower, it is measured twice more.
 
     The exit code is 0 where nothing is surely slower, 1 where something is or the measurement
     failed, and 2 for bad input or a missing baseline.
@@ -359,7 +360,7 @@ def resume(
     progress: ProgressOption = "auto",
     quiet: Quiet = False,
 ) -> int:
-    """Go on with a run that was killed, stopped by Ctrl-C, or failed, and write its report.
+    """Continue a run that was killed, stopped by Ctrl-C, or failed, and write its report.
 
     Parameters
     ----------

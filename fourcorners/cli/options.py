@@ -77,8 +77,8 @@ Memory = Annotated[
     Size | None,
     Parameter(
         name="--memory",
-        help="What a query may take of the memory, and its result once more, such as 4GiB: a "
-        "quarter of the machine's, and 2 GiB at most, unless given.",
+        help="Memory that a query may use, such as 4GiB, and its result as much again. By default "
+        "a quarter of the machine's memory, and 2 GiB at most.",
     ),
 ]
 FileSize = Annotated[
@@ -110,8 +110,8 @@ IoLimit = Annotated[
     float | None,
     Parameter(
         name="--io-limit",
-        help="Seconds that one I/O of a file or device may take before the test is given up: 120 "
-        "by default. Seconds that a program that is a drive may be silent: 60.",
+        help="Seconds that one I/O of a file or device may take before the test is given up (120 "
+        "by default), or that a program that simulates a drive may be silent (60 by default).",
     ),
 ]
 Engine = Annotated[

@@ -67,7 +67,7 @@ def serve(
     nbd
         Where programs connect by NBD: unix:PATH, which only you can use, or HOST:PORT.
     fuse
-        A file that the drive appears as: an empty one, or a new one.
+        The path at which the drive appears as a file: a new or an empty one.
     loop
         Set up a loop device on that file, and take it down at the end. It needs root.
     ublk
@@ -80,12 +80,12 @@ def serve(
         Have the host's disk keep the data before a flush or FUA write is acknowledged, so that it
         survives a crash of the host, too.
     state
-        The file of the drive's state, as "prepare" writes it: taken over where it is there, saved
-        when the session ends, and after flushes.
+        The file of the drive's state, as "prepare" writes it. The drive starts from it if it
+        exists; it is saved after flushes and when the session ends.
     save_every_s
-        The least seconds between two saves of the state after flushes.
+        The shortest time between two saves of the state after flushes, in seconds.
     speed
-        How many times as fast as real time the drive's time passes: 10, or 0.1.
+        How many times as fast as real time the drive's time passes, such as 10 or 0.1.
     read_only
         Refuse writes.
     faults
@@ -96,11 +96,11 @@ def serve(
     trace
         A new file for the trace of every I/O, as "trace" and "replay" read it.
     control
-        The socket for "control"; beside the socket or file of the drive unless given,
-        PATH.control.
+        The socket for "control"; by default PATH.control, with the PATH of the drive's socket or
+        file.
     expose
-        The address of --nbd again, to permit one that other machines reach. Whoever reaches it
-        reads and writes all of the drive, without a password and without encryption.
+        The address of --nbd once more, to permit one that other machines can reach. Everybody who
+        reaches it can read and write all of the drive, without a password or encryption.
     out
         Folder for the session's run folder.
     """
@@ -165,7 +165,7 @@ def control(
     /,
     *words: str,
 ) -> int:
-    """Say what a served drive does, and let something go wrong with it while it is served.
+    """Show the state of a served drive, and inject faults into it while it is served.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def crash_test(
     check
         The command that exits with 0 if everything is there that should be.
     cuts
-        How many, at writes that are drawn from the seed.
+        Number of cuts, each at a write that is drawn from the seed.
     at_write
         Cut power with this write only, to repeat a cut that failed.
     time_limit_s

@@ -66,7 +66,7 @@ def clusters(
     ios: Annotated[int, Parameter(validator=Number(gte=100, lte=10_000_000))] = 4000,
     json: Json = False,
 ) -> int:
-    """Say what cluster sizes make of files: slack, I/Os, and speed and wear on simulated drives.
+    """Show what cluster sizes cost: slack and I/Os of files, speed and wear of simulated drives.
 
     Parameters
     ----------

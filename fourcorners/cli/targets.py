@@ -145,7 +145,7 @@ def verify(
     progress: ProgressOption = "auto",
     quiet: Silent = False,
 ) -> int:
-    """Find out whether a target keeps what is written to it, or a program to the protocol.
+    """Check whether a target returns what was written to it, or a program keeps to the protocol.
 
     Parameters
     ----------

@@ -10,11 +10,12 @@ from cyclopts import App, Parameter
 from fourcorners.cli.options import Flag, Json, Repeated, Replace, Size, examples
 from fourcorners.cli.output import shown
 from fourcorners.cli.root import app
+from fourcorners.wording import chosen_size
 
 if TYPE_CHECKING:
     from fourcorners.trace.changing import TraceOptions, WrittenTrace
 
-trace = App(name="trace", help="Recorded traces of block I/O: what is in them, and other files.")
+trace = App(name="trace", help="Describe recorded traces of block I/O, and make new ones of them.")
 app.command(trace)
 
 Format = Annotated[
@@ -38,6 +39,8 @@ Trace = Annotated[Path, Parameter(help="The trace.")]
 NewFile = Annotated[Path, Parameter(help="The new file.")]
 _PAGE = Size(4096)
 _CACHE = Size(64 << 20)
+_SHOWN = Parameter(show_default=lambda size: chosen_size(size).replace(" ", ""))
+"""A default in the unit in which people write it."""
 
 
 @Parameter(name="*")
@@ -79,7 +82,7 @@ def trace_info(
     replace: Replace = False,
     json: Json = False,
 ) -> int:
-    """Say what is in a trace: operations, lengths, footprint, skew, bursts, queue depth.
+    """Describe a trace: operations, lengths, footprint, skew, bursts, queue depth.
 
     Parameters
     ----------
@@ -178,7 +181,7 @@ def trace_merge(
     *files: Path,
     new: NewTrace = _NEW_TRACE,
 ) -> int:
-    """Write several traces as one: by their dates where all have one, else from their zeros.
+    """Merge several traces into one, by their dates if all have one, else from their first times.
 
     Parameters
     ----------
@@ -209,7 +212,7 @@ def trace_scale(
     Parameters
     ----------
     factor
-        What times are multiplied with: 0.5 makes it twice as fast.
+        Factor on all times: 0.5 makes the trace twice as fast.
     """
     from fourcorners.trace import changing
 
@@ -232,7 +235,7 @@ def trace_fold(
     spread: Flag = False,
     new: NewTrace = _NEW_TRACE,
 ) -> int:
-    """Write a trace for a drive of another size: all volumes one behind the other, on one.
+    """Write a trace for a drive of another size, with all volumes one behind the other.
 
     Parameters
     ----------
@@ -261,11 +264,11 @@ def trace_layout(
     out: NewFile,
     /,
     *,
-    cluster: Size = _PAGE,
+    cluster: Annotated[Size, _SHOWN] = _PAGE,
     shift: str = "0",
     journal: Literal["none", "ordered", "data"] = "none",
     log_structured: Flag = False,
-    cache: Size = _CACHE,
+    cache: Annotated[Size, _SHOWN] = _CACHE,
     journal_size: Size | None = None,
     metadata_blocks: int | None = None,
     log_spare: float | None = None,
@@ -279,21 +282,21 @@ def trace_layout(
     cluster
         What is read and written whole: a power of two of 512B to 2MiB.
     shift
-        By how much everything lies further behind, such as 31.5KiB.
+        Distance by which all addresses move towards the end, such as 31.5KiB.
     journal
         A journal for metadata (ordered) or for all writes (data).
     log_structured
-        Write everything where a log ends, and empty segments of it.
+        Write everything at the end of a log, and clean its segments when space runs out.
     cache
-        What memory keeps of clusters that were read or written in part.
+        Memory for clusters that were read or written in part.
     journal_size
-        How long the journal is: 128MiB unless given.
+        Length of the journal: 128MiB unless given.
     metadata_blocks
         Blocks of metadata that a transaction changes for each group of blocks: 3 unless given.
     log_spare
         Space of the log beyond what the trace uses, as a share of it: 0.1 unless given.
     without_journal_at
-        START:LENGTH of a journal that the trace has, to leave it out.
+        START:LENGTH of a journal in the trace, which is left out.
     """
     from fourcorners.trace import file_system
 
@@ -339,9 +342,9 @@ def trace_fit(
     out
         File for the workload, a suite that "run" takes. It is printed unless given.
     on
-        A simulated drive on which the streams are held against the trace's replay.
+        A simulated drive on which the streams are compared with the trace's replay.
     name
-        Of the test in it; by the trace's name unless given.
+        Name of the test in it: the trace's name unless given.
     """
     from fourcorners.cli.show.traces import show_fit
     from fourcorners.running import fitting
