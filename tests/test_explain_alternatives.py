@@ -10,7 +10,12 @@ from explain_fixture import view_of
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import read_cache
 from fourcorners.analysis.internals.collection.spare_area import find_cliff
-from fourcorners.analysis.internals.collection.stalls import chance_of_regular, dispersion_of
+from fourcorners.analysis.internals.collection.stalls import (
+    amplification,
+    chance_of_regular,
+    dispersion_of,
+    frees_the_rest,
+)
 from fourcorners.analysis.internals.disk import mechanics
 
 
@@ -113,3 +118,29 @@ def test_a_seek_that_also_grows_with_its_distance_is_told_from_the_root(linear_s
     assert found.value == pytest.approx(8e-3 + linear_s, rel=0.02)
     [check] = [c for c in found.checks if c.assumption is Assumption.ROOT_OF_DISTANCE]
     assert (check.holds, check.covered) == (not linear_s, bool(linear_s))
+
+
+@pytest.mark.parametrize(
+    ("spacing", "erased", "spare", "explained"),
+    [
+        # The host's data and what collection moves share the blocks of a line.
+        (12.5 * 2**20, 64 * 2**20, 0.125, True),
+        (4.07 * 2**20, 32 * 2**20, 0.0726, True),
+        (20 * 2**20, 64 * 2**20, 0.125, False),
+        (8 * 2**20, 64 * 2**20, 0.125, False),
+        (80 * 2**20, 64 * 2**20, 0.125, False),
+        (12.5 * 2**20, 64 * 2**20, 0.0, False),
+    ],
+)
+def test_stalls_are_as_near_as_what_a_collected_block_frees(
+    spacing: float, erased: float, spare: float, explained: bool
+) -> None:
+    assert frees_the_rest(spacing, erased, spare) == explained
+
+
+@pytest.mark.parametrize("spare", [0.07, 0.2, 0.5])
+def test_the_amplification_is_that_of_the_formula(spare: float) -> None:
+    """Of the oldest block a share v is valid: (1 + spare) (v - 1) = ln v, and 1 / (1 - v) is
+    written for each byte."""
+    valid = 1 - 1 / amplification(spare)
+    assert (1 + spare) * (valid - 1) == pytest.approx(np.log(valid))

@@ -480,29 +480,3 @@ def test_stalls_contradict_an_erase_unit_unless_it_is_collected_in_two_goes(
     distances = (0.9 * middle, middle, 1.2 * middle)
     found = stalls.Stalls(1.0, spacing, 0.3 * MIB, 60.0, 1.0, 0.02, 0.0, distances)
     assert stalls.contradicts(found, 32 * MIB) == against
-
-
-@pytest.mark.parametrize(
-    ("spacing", "erased", "spare", "explained"),
-    [
-        # The host's data and what collection moves share the blocks of a line.
-        (12.5 * MIB, 64 * MIB, 0.125, True),
-        (4.07 * MIB, 32 * MIB, 0.0726, True),
-        (20 * MIB, 64 * MIB, 0.125, False),
-        (8 * MIB, 64 * MIB, 0.125, False),
-        (80 * MIB, 64 * MIB, 0.125, False),
-        (12.5 * MIB, 64 * MIB, 0.0, False),
-    ],
-)
-def test_stalls_are_as_near_as_what_a_collected_block_frees(
-    spacing: float, erased: float, spare: float, explained: bool
-) -> None:
-    assert stalls.frees_the_rest(spacing, erased, spare) == explained
-
-
-@pytest.mark.parametrize("spare", [0.07, 0.2, 0.5])
-def test_the_amplification_is_that_of_the_formula(spare: float) -> None:
-    """Of the oldest block a share v is valid: (1 + spare) (v - 1) = ln v, and 1 / (1 - v) is
-    written for each byte."""
-    valid = 1 - 1 / stalls.amplification(spare)
-    assert (1 + spare) * (valid - 1) == pytest.approx(np.log(valid))

@@ -285,10 +285,10 @@ def spacing(view: View) -> Answer:
 def _known(view: View, told: _Told, value: float, margin: float) -> Answer:
     stalls = told.stalls
     spacing = told.spacing_bytes or stalls.spacing_bytes
-    said = say("collection_stalls.measured", length=stalls.length_s, spacing=spacing)
+    given = {"length": stalls.length_s, "spacing": spacing}
+    said = say("collection_stalls.measured", **given)
     if unit := told.freed_of_bytes:
-        given = said.parameters | {"unit": unit}
-        said = say("collection_stalls.frees_the_rest", **given)
+        said = say("collection_stalls.frees_the_rest", **given, unit=unit)
     goodness = {"time_explained": stalls.explained, "dispersion": stalls.dispersion}
     detail = {"stalls": stalls.count, "goodness": goodness}
     evidence = ids(OVERWRITE(view))
