@@ -194,6 +194,7 @@ def test_what_cannot_go_on_is_refused_in_one_sentence(
         assert all(word in line for word in words), line
         assert _content(_folder(out)) == before, "nothing is changed"
 
+    refused("name one of the unfinished runs in", path=out)
     text = drive.read_text()
     drive.write_text(f"{text}\n")
     refused("the drive file of", "not the one that the run began with")

@@ -143,7 +143,9 @@ def _found(path: Path) -> Path:
     around = path if path.is_dir() else path.parent
     unfinished = sorted(named_path(lock.parent).name for lock in around.glob(f".*.partial/{LOCK}"))
     told = f"; unfinished in {around}: {', '.join(unfinished)}" if unfinished else ""
-    if not unfinished and any(path.glob(f"*/{schema.MANIFEST}")):
+    if path.is_dir() and unfinished:
+        raise UserError(f"name one of the unfinished runs in {path}: {', '.join(unfinished)}")
+    if any(path.glob(f"*/{schema.MANIFEST}")):
         raise UserError(f"{path}: none of the runs in this folder is unfinished")
     raise UserError(f"{path} is not a run folder: it has no {schema.MANIFEST}{told}")
 
