@@ -2,13 +2,18 @@
 
 import heapq
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from analysis_fixture import FakeRun
+from explain_fixture import view_of
 from specimen_drive import program, truths
 
 import fourcorners as fc
+from fourcorners.analysis.internals.flash import mapping_unit
 from fourcorners.analysis.internals.flash.placement import is_even, static
+from fourcorners.analysis.internals.view import PointAxis
 from fourcorners.recording.arrays import Floats
 
 BOUNDARY_BYTES: Floats = np.array([1024.0 * 2**k for k in range(9)])
@@ -84,3 +89,24 @@ def test_collection_that_takes_less_among_few_units_hides_no_placement() -> None
     assert (found.unit_bytes, found.stripe_bytes, found.units) == (4096, 4096, None)
     once = np.minimum(at_s, 63.0)  # A single doubling may have other causes.
     assert static(BOUNDARY_BYTES, once, once * across_s / at_s, 32) is None
+
+
+@pytest.mark.parametrize(("units", "value"), [(7, None), (8, 0.0)])
+def test_multiples_of_powers_of_two_lie_on_an_odd_number_of_units_anyway(
+    units: int, value: float | None
+) -> None:
+    run, stripe = FakeRun(), 4096
+    for boundary in (1024 << k for k in range(9)):
+        for where in ("at", "across"):
+            seconds = 1e-3 * (1 + (min(1.0, boundary / stripe) if where == "across" else 0.0))
+            about: dict[str, Any] = {"boundary_bytes": boundary, "where": where}
+            recording = f"probe-alignment/{where}/{boundary}"
+            run.add(recording, "write", iops=1 / seconds, elapsed_s=1.0, queue_depth=32, **about)
+    places = [("window", PointAxis.WINDOW, 4096 << k, min(2.0**k, units)) for k in range(9)]
+    for n in range(1, 65):
+        places.append(("pair", PointAxis.DISTANCE, n * stripe, 1.0 if n % units == 0 else 2.0))
+    for kind, axis, number, gain in places:
+        point: dict[str, Any] = {axis: number}
+        run.add(f"probe-conflicts/{kind}/{number}", "read", iops=1e4 * gain, **point)
+    found = mapping_unit.placement(view_of(run, log_blocks=0.0))
+    assert found.value == value

@@ -304,3 +304,21 @@ def test_what_has_an_arm_but_no_known_speed_has_no_known_spare_area(
         answer = resolver._estimated(replace(row, estimator=lambda _: known(0.1, say("any.value"))))
         assert answer is not None
         assert (answer.value is not None) == told
+
+
+@pytest.mark.parametrize(("read_s", "verdict"), [(80e-6, "measured"), (12e-6, "not identifiable")])
+def test_what_is_written_sooner_than_flash_is_programmed_maps_nothing(
+    read_s: float, verdict: str
+) -> None:
+    """Small writes across boundaries of a medium that is written in place take two of its banks."""
+    run = _flushed(read_s, share=1.1)
+    for boundary in (1024 << k for k in range(9)):
+        for where in ("at", "across"):
+            longer = min(1.0, boundary / 4096) if where == "across" else 0.0
+            recording = f"probe-alignment/{where}/{boundary}"
+            about: dict[str, Any] = {"boundary_bytes": boundary, "where": where}
+            seconds = read_s * (1 + longer)
+            run.add(recording, "write", iops=1 / seconds, elapsed_s=1.0, queue_depth=32, **about)
+    found = Resolver(run).finding("mapping_unit")
+    assert found is not None
+    assert found.verdict == verdict

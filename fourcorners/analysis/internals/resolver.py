@@ -16,6 +16,7 @@ from fourcorners.analysis.internals.catalog import CATALOG, Asked, Of, ValueKind
 from fourcorners.analysis.internals.disk import mechanics
 from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.method.contradictions import withdrawn
+from fourcorners.analysis.internals.nand.programs import quick_write_s
 from fourcorners.analysis.internals.view import View, ids
 from fourcorners.analysis.source import RunData
 from fourcorners.finding import Finding, worded
@@ -78,7 +79,12 @@ class Resolver:
 
     def _without_flash(self) -> Answer | None:
         """The answer to what only flash has, of a drive whose reads take as long as a disk's;
-        ``None`` for others. A host or a network that is slow makes reads as long: a disk turns."""
+        or whose writes are on a medium sooner than flash is programmed; ``None`` for others. A host
+        or a network that is slow makes reads as long: a disk turns."""
+        written_s = self.view.once(quick_write_s)
+        durable = ("volatile_write_cache", "power_loss_protection")
+        if written_s and all((it := self._answer(name)) and it.value == 0 for name in durable):
+            return unknown(say("no_program", written=written_s))
         if not self.view.is_disk and not self.view.once(mechanics.long_reads):
             return None
         rotation = self._answer("rotation_rpm")

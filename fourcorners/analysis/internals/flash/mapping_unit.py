@@ -149,6 +149,9 @@ def placement(view: View) -> Answer:
     if explains and not view.has("log_blocks") and is_even(pairs.at_s):
         anywhere = known(0.0, say("dynamic", most=pairs.boundary_bytes[-1]), detail=detail)
         seen = view.once(conflicting_reads.seen)
+        if seen is not None and seen.units is not None and seen.units % 2:
+            # Multiples of powers of two lie on all of an odd number of units.
+            return unknown(say("odd", units=seen.units), detail=detail)
         # Where the dies are in banks whose number does not show, other distances conflict as well.
         if seen is None or seen.units is None or seen.keeps_turns is None:
             return anywhere

@@ -71,6 +71,10 @@ _ROUND_IS_TURN = 0.05
 _BY_READ = 1.5
 """Forced writes that differ by up to this many reads may differ by a read of the rest of a unit."""
 
+_PROGRAM_MIN_S = 50e-6
+"""No program takes less: those of the quickest NAND that is sold, with one bit per cell and short
+lines, take 75 to 100 us (Kioxia's XL-Flash, Samsung's Z-NAND)."""
+
 _REWRITE_S = 5e-3
 """No program takes as long (QLC: 3 ms): the drive does more for a forced write."""
 
@@ -111,6 +115,12 @@ class Programs:
         """The least and the greatest time of the program in such a write."""
         error_s = math.hypot(error_s, _TOLERANCE / 2 * latency_s)
         return latency_s - self.beside_s[1] - error_s, latency_s - self.beside_s[0] + error_s
+
+
+def quick_write_s(view: View) -> float | None:
+    """The time of a forced write that is shorter than any program; ``None`` for others."""
+    forced_s = median_s(FORCED(view))
+    return forced_s if forced_s is not None and forced_s < _PROGRAM_MIN_S else None
 
 
 def latencies_s(points: list[Measured]) -> Floats:
