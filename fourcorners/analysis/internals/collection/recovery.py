@@ -16,6 +16,7 @@ from fourcorners.analysis.internals.answer import Answer, yes_or_no
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST, Part, parts
 from fourcorners.analysis.internals.collection.spare_area import cliff_of
+from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.recording.arrays import Floats
@@ -142,6 +143,9 @@ def by_pauses(view: View) -> Answer | None:
     shown = min(max(share, 0.0), 1.0)
     if share >= _RECOVERED_MIN and share - reach > 0:
         return said(True, say("recovers", shown=shown), **detail)
+    if unchanged and (scatter := view.once(pace.scatter)):
+        # What changes the pace of a drive may be other load, which leaves it no pause.
+        return said(None, say("never_idle", scatter=scatter), **detail)
     if unchanged:
         return said(False, say("as_slow"), **detail)
     return said(None, say("varies", shown=shown), **detail)
