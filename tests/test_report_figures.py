@@ -123,7 +123,7 @@ def test_models_are_drawn_over_measurements_with_residuals_and_bands(open_report
     assert [float(row[5]) for row in rows[1:]] == pytest.approx([0.1] * 3, rel=1e-4)
     # Of lines with long enough measurements every point has its interval.
     assert report.figure("Rate").locator(".whiskers").count() == 4
-    assert "batches of the" in (report.figure("Rate").locator("figcaption").text_content() or "")
+    assert "batches of sec" in (report.figure("Rate").locator("figcaption").text_content() or "")
     # So have percentile curves, and the table has their bounds.
     latency = report.page.locator('[data-figure="latency"]')
     assert latency.locator(".series.band .between").count() == 8

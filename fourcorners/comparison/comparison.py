@@ -22,7 +22,7 @@ from fourcorners.finding import Finding
 from fourcorners.reporting.chart_data import PLURALS
 from fourcorners.wording import sentence_list
 
-ONE_RUN = "One run only of "
+ONE_RUN = "There is only one run of "
 """How the caution begins about subjects that were not repeated."""
 
 
@@ -199,8 +199,8 @@ def _cautions(subjects: Sequence[ComparedRuns]) -> list[str]:
     alone = [subject.label for subject in subjects if len(subject.runs) == 1]
     if alone:
         cautions.append(
-            f"{ONE_RUN}{sentence_list(alone)}: how much the target differs from run to run is "
-            "not in the intervals."
+            f"{ONE_RUN}{sentence_list(alone)}: the intervals do not include how much the target "
+            "differs from run to run."
         )
     for what in ("suite", "profile"):
         seen = {getattr(run.manifest, what) for subject in subjects for run in subject.runs}

@@ -203,7 +203,7 @@ def over_time(
             "The lines are the median (solid), the 99th percentile (dashed) and the slowest single "
             "I/O (dotted) of each."
             + (
-                " Every second by itself is in the run folder, in latency_over_time.parquet."
+                " The run folder has every second by itself, in latency_over_time.parquet."
                 if column_s > 1
                 else ""
             )
@@ -282,11 +282,11 @@ def single_ios(
             "x": {"key": "second", "title": "second", "log": False},
             "y": {"key": "latency", "title": "latency", "log": True},
             "series": dots,
-            "caption": f"A dot is one I/O: of those on record ({recorded} of them) "
-            f"{latency_over_time.DOTS:,} drawn at random and the {latency_over_time.SLOWEST} "
-            "slowest. The lines are the median (solid), the 99th percentile (dashed) and the "
-            f"slowest (dotted) of all on record, by {latency_over_time.STRETCHES} stretches of "
-            f"time at most.{left_out}",
+            "caption": f"Each dot is one I/O: {latency_over_time.DOTS:,} of those on record "
+            f"({recorded} of them), drawn at random, and the {latency_over_time.SLOWEST} slowest. "
+            "The lines are the median (solid), the 99th percentile (dashed) and the slowest "
+            f"(dotted) of all on record, in up to {latency_over_time.STRETCHES} stretches of "
+            f"time.{left_out}",
         }
     ]
 

@@ -207,8 +207,8 @@ def _cautions(comparison: Comparison) -> tuple[str, ...]:
     if len(comparison.baseline.runs) > 1:
         return cautions
     return (
-        "The baseline is one run: how much the target differs from run to run is known from this "
-        f"build's runs only, so that less is sure; --write-baseline adds {RUNS} runs.",
+        "The baseline is one run, so only this build's runs show how much the target differs from "
+        f"run to run, and less is certain; --write-baseline adds {RUNS} runs.",
         *cautions,
     )
 

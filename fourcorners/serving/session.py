@@ -61,8 +61,9 @@ def kept_up_sentence(late: int, answers: int) -> str | None:
     if scipy.stats.binom.sf(late - 1, answers, LATE_SHARE_MAX) > FALSE_ALARM:
         return None
     return (
-        f"The host could not keep up: {percent(late / answers)} of the answers came more than 100 "
-        "µs, and 5 % of the drive's own time, late. What programs measured is the host's limit."
+        f"The host could not keep up: {percent(late / answers)} of the answers were late by more "
+        "than 100 µs and by more than 5 % of the drive's own time. What programs measured is the "
+        "host's limit."
     )
 
 

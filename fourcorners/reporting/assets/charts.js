@@ -131,7 +131,7 @@ function curves(data, chart, state, id) {
     },
     caption: () => [
       chart.caption, apart && groups.length > 1 ? "All panels share their scales." : "",
-      chart.series.some((s) => s.points?.some((p) => p[3])) ? "Strokes through points are 90 % intervals, from batches of the seconds; from the I/Os where these are too few or not known." : "",
+      chart.series.some((s) => s.points?.some((p) => p[3])) ? "Strokes through points are 90 % intervals, computed from batches of seconds, or from the single I/Os if there are too few seconds." : "",
       chart.kind === "percentiles" ? bandWords(chart.series.map((s) => s.band)) : "",
     ].filter(Boolean).join(" "),
     table: () => ({
@@ -269,7 +269,7 @@ function model(data, chart, state, id) {
         }));
       }
     },
-    caption: () => "Markers are measured, lines are the model. Misfit is predicted time over measured, less one: above zero the drive is faster than the model. All panels share their scales.",
+    caption: () => "Markers are measured, lines are the model. Misfit is predicted over measured time, minus one: above zero the drive is faster than the model. All panels share their scales.",
     table: () => ({
       columns: ["drive", "series", "block size (bytes)", "measured (s)", "predicted (s)", "misfit"],
       rows: chart.series.flatMap((s) => s.points.map((p) => [data.drives[s.drive], s.label, ...p, misfit(p)[1]])),

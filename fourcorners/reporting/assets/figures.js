@@ -65,13 +65,13 @@ const relative = (p, value, interval) => (interval && value !== null ? [p.x, val
 const whiskersOf = (points, value) => points.map((p) => relative(p, value(p), p.rateInterval)).filter(Boolean);
 const latencyWhiskers = (points, key) => points.filter((p) => p.latencyInterval[key]).map((p) => [p.x, ...p.latencyInterval[key]]);
 const anyInterval = (lines) => lines.some((line) => line.points.some((p) => p.rateInterval));
-const NO_INTERVALS = "No point has an interval: the recordings cannot tell how sure they are.";
-const WHISKERS = "Strokes through points are 90 % intervals; a point without one has too few I/Os to tell, or no series.";
+const NO_INTERVALS = "No point has an interval: the recordings do not show how certain they are.";
+const WHISKERS = "Strokes through points are 90 % intervals; a point without one has too few I/Os or no series by the second.";
 
 // What the bands around percentile curves are.
 export const bandWords = (bands) => (bands.some((band) => band?.length)
-  ? "Bands are 90 % intervals, from batches of the seconds, as slow I/Os come together; where they end too few I/Os lie beyond."
-  : "No curve has an interval: that takes 20 s, and latencies by the second.");
+  ? "Bands are 90 % intervals, computed from batches of seconds because slow I/Os come together. They end where too few I/Os lie beyond."
+  : "No curve has an interval: that needs 20 s or more, and latencies by the second.");
 
 // One sentence with a line's main numbers, for those who do not see the plot.
 export function lineWords(name, points, x, y) {
@@ -263,7 +263,7 @@ export function transferSize(data, state) {
           (block, bps) => (bps ? block / bps : null), duration, { format: durationTick });
       }
     },
-    caption: () => [(anyInterval(lines) ? WHISKERS : NO_INTERVALS), modelled.length ? `Misfit is measured throughput over predicted, less one: above zero the drive is faster than the model. ${modelled.some((m) => m.band) ? "Shaded is what the 90 % interval of the access penalty leaves open; the rate has no interval." : "The analysis has no interval of the access penalty here."}` : ""].join(" ").trim(),
+    caption: () => [(anyInterval(lines) ? WHISKERS : NO_INTERVALS), modelled.length ? `Misfit is measured over predicted throughput, minus one: above zero the drive is faster than the model. ${modelled.some((m) => m.band) ? "The shaded band is the 90 % interval of the access penalty; the rate has no interval." : "The analysis has no interval of the access penalty here."}` : ""].join(" ").trim(),
     table() {
       const table = pointsTable(data, lines, "transfer size (bytes)");
       table.columns.push("predicted MB/s", "misfit");
