@@ -287,6 +287,8 @@ def test_larger_windows_lie_on_slower_kinds_of_pages_too() -> None:
     assert Seen(window=windows).stripe_bytes == 16384
     # A read that takes milliseconds holds up all that wait, now and then.
     assert Seen(window=windows | {4096 << 8: 130.0}).stripe_bytes == 16384
+    scattered = windows | {4096 << k: rate for k, rate in ((5, 173.0), (6, 151.0), (7, 182.0))}
+    assert Seen(window=scattered).stripe_bytes == 16384
     # Other load holds some windows up.
     assert Seen(window=windows | {4096 << 5: 50.0}).stripe_bytes is None
     assert Seen(window=windows | {4096 << 8: 90.0}).stripe_bytes is None

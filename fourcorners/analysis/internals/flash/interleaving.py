@@ -58,8 +58,8 @@ _WAITS_LONG = 0.85
 """The same limit at the largest queue depth, where the wait has become long."""
 
 _FAR_MIN, _FALL_MAX = 4.0, 7 / 3
-"""Where rates rise step by step to more than so many times that of one die, and later fall by at
-most so much, the rise is that of dies: two doublings at the least. Large windows lie on pages of
+"""Where rates rise step by step to more than so many times that of one die, and only then fall, by
+at most so much, the rise is that of dies: two doublings at the least. Large windows lie on pages of
 all kinds, and small ones maybe on the quickest: of cells of three bits, the array compares with 1,
 2 and 4 voltages (Micheloni, Crippa and Marelli, Inside NAND Flash Memories, 2010), which makes a
 factor of 7/3. A read that is tried again for milliseconds holds up all reads behind it."""
@@ -231,11 +231,11 @@ class Seen:
         after = [iops for window, iops in self.window.items() if window >= beyond]
         if ALIKE * min(inside) <= max(inside):
             return False
-        most = after.index(max(after))
-        rises_far = after[most] > _FAR_MIN * self.one_die
-        if rises_far and _FALL_MAX * min(after[most:]) > after[most]:
-            after = after[: most + 1]
-        return all(ALIKE * later > earlier for earlier, later in itertools.pairwise(after))
+        fastest, far = itertools.accumulate(after, max), _FAR_MIN * self.one_die
+        return all(
+            ALIKE * later > earlier or (most > far and _FALL_MAX * later > most)
+            for (earlier, later), most in zip(itertools.pairwise(after), fastest, strict=False)
+        )
 
     @property
     def page_bytes(self) -> int | None:
