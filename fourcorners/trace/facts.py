@@ -60,7 +60,7 @@ def _lengths(lengths: dict[int, int], ios: int) -> str:
         for length, count in most
     ]
     rest = len(lengths) - len(most)
-    return ", ".join(listed) + (f" and {rest} lengths more" if rest > 0 else "")
+    return ", ".join(listed) + (f" and {wording.count(rest, 'more length')}" if rest > 0 else "")
 
 
 def _blocks(found: TraceInformation) -> list[Fact]:
@@ -93,8 +93,16 @@ def _blocks(found: TraceInformation) -> list[Fact]:
         ),
     ]
     for name, curve, what in (
-        ("reuse", blocks.reuse, "accesses come back with at most {} of other blocks in between"),
-        ("rewrite", blocks.rewrite, "block writes replace one of at most {} of writes before"),
+        (
+            "reuse",
+            blocks.reuse,
+            "accesses go to a block again, with at most {} of other blocks in between",
+        ),
+        (
+            "rewrite",
+            blocks.rewrite,
+            "block writes overwrite a block again, at most {} of writes later",
+        ),
     ):
         if curve:
             half = next((at for at in curve if at[1] >= curve[-1][1] / 2), curve[-1])
@@ -102,7 +110,7 @@ def _blocks(found: TraceInformation) -> list[Fact]:
                 (
                     name,
                     f"{wording.percent(half[1])} of the {what.format(wording.size(half[0]))}; "
-                    f"{wording.percent(1 - curve[-1][1])} are first ones",
+                    f"{wording.percent(1 - curve[-1][1])} are the first to their block",
                 )
             )
     return said
@@ -120,8 +128,10 @@ def _places(found: TraceInformation) -> list[Fact]:
     ]
     said = [("sequential", f"{' and '.join(parts)} begin where another one ended")] if parts else []
     if places.aligned:
-        listed = [f"{wording.size(at)} {wording.percent(share)}" for at, share in places.aligned]
-        said.append(("aligned", f"place and length are multiples of {', '.join(listed)}"))
+        listed = [f"{wording.size(at)} in {wording.percent(share)}" for at, share in places.aligned]
+        said.append(
+            ("aligned", f"place and length are multiples of {', of '.join(listed)} of the I/Os")
+        )
     return said
 
 
@@ -129,14 +139,14 @@ def _arrivals(found: TraceInformation) -> list[Fact]:
     arrivals = found.arrivals
     said = []
     if arrivals.gap_ns is not None:
-        said.append(("gaps", f"from one I/O to the next {_spread(arrivals.gap_ns)}"))
+        said.append(("gaps", f"from one I/O to the next: {_spread(arrivals.gap_ns)}"))
     if arrivals.dispersion:
         listed = [
             f"{wording.number(one.index)} in {_chosen(one.window_ns)}"
             for one in arrivals.dispersion
         ]
         said.append(
-            ("bursts", f"index of dispersion {', '.join(listed)} (1 of arrivals at random)")
+            ("bursts", f"index of dispersion {', '.join(listed)} (1 if arrivals are random)")
         )
     pauses = [
         f"{wording.percent(share)} of the time in {wording.count(gaps, 'gap')} of "
@@ -151,8 +161,9 @@ def _arrivals(found: TraceInformation) -> list[Fact]:
         said.append(
             (
                 "queue depth",
-                f"{wording.number(depth.mean)} in the mean, median {depth.p50}, 99 % {depth.p99}, "
-                f"at most {depth.max}; something is outstanding for {_time(found.queue.busy_ns)}",
+                f"{wording.number(depth.mean)} in the mean, {depth.p50} in the median, {depth.p99} "
+                f"at the 99th percentile, {depth.max} at most; something is outstanding for "
+                f"{_time(found.queue.busy_ns)}",
             )
         )
     return said
@@ -162,14 +173,14 @@ def _durability(found: TraceInformation) -> list[Fact]:
     own = found.durability
     said = []
     if own.flush_interval_ns is not None:
-        text = f"from one to the next {_spread(own.flush_interval_ns)}"
+        text = f"from one to the next: {_spread(own.flush_interval_ns)}"
         if own.bytes_between_flushes is not None:
             between = own.bytes_between_flushes
-            text += f"; {wording.amount(between.p50)} are written between, 99 % "
-            text += wording.amount(between.p99)
+            text += f"; {wording.amount(between.p50)} are written in between in the median, "
+            text += f"{wording.amount(between.p99)} at the 99th percentile"
         said.append(("flushes", text))
     if own.fua_interval_ns is not None:
-        said.append(("FUA", f"from one to the next {_spread(own.fua_interval_ns)}"))
+        said.append(("FUA", f"from one to the next: {_spread(own.fua_interval_ns)}"))
     return said
 
 
@@ -183,5 +194,6 @@ def _chosen(ns: float) -> str:
 
 def _spread(values: Quantiles) -> str:
     return (
-        f"{_time(values.p50)} in the median, 99 % {_time(values.p99)}, at most {_time(values.max)}"
+        f"{_time(values.p50)} in the median, {_time(values.p99)} at the 99th percentile, "
+        f"{_time(values.max)} at most"
     )
