@@ -175,3 +175,11 @@ def test_pairs_that_a_stop_held_up_show_no_level_of_waits() -> None:
     assert sorted(held_up.latency_s) == list(range(2, 9))
     assert sorted(other.latency_s) == list(range(1, 9))
     assert conflicting_reads.all_pairs(view) == [other]
+
+
+@pytest.mark.parametrize("hangs", [1.0, 0.91])
+def test_a_read_that_hangs_at_the_deepest_point_moves_no_end_of_the_queue(hangs: float) -> None:
+    """As of a drive with noise of 5 %, whose queue of 32 commands was told as 33."""
+    beside = {24: 28_838.0, 32: 28_818.0, 33: 25_925.0, 48: 20_378.0, 64: 19_897.0}
+    beside |= {256: 19_412.0, 512: 19_350.0, 768: 19_335.0, 1024: 19_329.0, 1536: 19_320.0 * hangs}
+    assert Seen(beside=beside).queue_depth == 32

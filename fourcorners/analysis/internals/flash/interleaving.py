@@ -67,6 +67,9 @@ factor of 7/3. A read that is tried again for milliseconds holds up all reads be
 _BETWEEN = 0.35
 """The computed end of the queue may differ from a whole number of commands by this much."""
 
+_HELD_UP = 0.03
+"""The last depth may lower the rate by so much more than the one before, by chance."""
+
 _ROUNDS = 3
 """The rate of the other place is corrected for the one read so many times."""
 
@@ -455,7 +458,7 @@ class Seen:
         flat, waits = self.flat_depths
         if flat is None or waits is None or waits - flat > 1:
             return None
-        deepest, slowest = list(self.beside.items())[-1]
+        deepest, slowest = self._slowest
         if slowest >= _WAITS_LONG * self.beside[flat] or deepest <= waits:
             return None
         # At the largest depth the one read is still served at times.
@@ -467,6 +470,19 @@ class Seen:
             start = waits - (waiting_s - alone_s) * other
             other = slowest / (1 + 1 / (alone_s * other + deepest - start))
         return start + 2 - alone_s * other
+
+    @property
+    def _slowest(self) -> tuple[int, float]:
+        """The largest depth, with its rate. As the one read is served less and less often, each
+        depth lowers the rate by less than the one before; a depth that lowers it by more was held
+        up, as by a read that hangs at the end of the point."""
+        points = list(self.beside.items())
+        while len(points) > 3:
+            (_, before), (_, rate), (_, last) = points[-3:]
+            if rate - last <= before - rate + _HELD_UP * rate:
+                break
+            points.pop()
+        return points[-1]
 
 
 def _doubled(number: int, most: int) -> list[int]:
