@@ -214,6 +214,16 @@ def test_more_dies_than_take_turns_are_noticed() -> None:
     pair = {stripe: 2.0, 2 * stripe: 2.0, 4 * stripe: 1.0}
     assert _seen(stripe, 4, pair).takes_turns
     assert not _seen(stripe, 32, pair).takes_turns
+    pair |= {stripe << k: 1.0 if k >= 3 else 2.0 for k in range(6)}
+    windows = {4096 << k: min(max(1.0, 2.0 ** (k - 2)), 8.0) for k in range(10)}
+    assert Seen(window=windows, pair=pair).takes_turns
+    # A read that hangs makes one window slower than the next, or all of them but one.
+    assert (
+        Seen(window=windows | {8 * stripe: 6.5, 16 * stripe: 6.5}, pair=pair).takes_turns is False
+    )
+    assert Seen(window=windows | {16 * stripe: 6.5}, pair=pair).takes_turns
+    assert Seen(window=windows | {16 * stripe: 10.0}, pair=pair).takes_turns
+    assert not Seen(window=windows | {4096 << 9: 16.0}, pair=pair).takes_turns
 
 
 def test_windows_that_hold_no_whole_turns_wait_for_the_dies_that_hold_most() -> None:

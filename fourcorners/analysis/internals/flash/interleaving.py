@@ -346,7 +346,10 @@ class Seen:
         all_dies = [
             iops / self._evenness(window) for window, iops in self.window.items() if window >= least
         ]
-        return len(all_dies) < 2 or max(all_dies[1:]) < APART * all_dies[0]
+        faster = [iops >= APART * all_dies[0] for iops in all_dies]
+        # A single window is faster or slower by a read that hangs; more dies make all further ones
+        # faster, of which the last may be the only one.
+        return not faster[-1] and not any(map(all, itertools.pairwise(faster)))
 
     def _evenness(self, window_bytes: int) -> float:
         """The mean share of the reads of a window that a die serves, over that of the die that
