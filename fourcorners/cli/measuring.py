@@ -169,7 +169,7 @@ def replay(
         If the trace reads, first write everything that it touches. --no-fill leaves the drive as it
         is.
     format
-        What the trace is said to be, such as msr: refused where its content says otherwise.
+        The format of the trace, such as msr. It is refused if its content says otherwise.
     log_ios
         Keep every single I/O, up to so many (49 bytes of memory each); of more of them a random
         half, a quarter, ...

@@ -114,7 +114,7 @@ def _as_shells_say(code: int) -> int:
     reason = ", as the system does when memory runs out" if number == signal.SIGKILL else ""
     _tell(
         f"the process that worked was ended by {name}{reason}: what it had saved is kept, and "
-        "fourcorners resume goes on with a run"
+        "fourcorners resume continues a run"
     )
     return 128 + number
 

@@ -21,7 +21,7 @@ app.command(trace)
 Format = Annotated[
     str | None,
     Parameter(
-        help="What the trace is said to be, such as msr: it is refused where its content says "
+        help="The format of the trace, such as msr. It is refused if its content says "
         "otherwise. docs/traces.md lists all formats."
     ),
 ]

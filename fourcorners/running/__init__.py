@@ -1,1 +1,1 @@
-"""Carries suites out: begins a run, goes on with one, and says how far it is."""
+"""Carries suites out: begins a run, continues one, and says how far it is."""

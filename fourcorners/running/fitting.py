@@ -42,9 +42,9 @@ def trace_fit(
         file: the trace, of any format that is read. Of more than two million I/Os the first are
             taken.
         out: file for the workload, a suite that ``run`` takes.
-        on: a simulated drive on which the streams are held against the trace's replay.
-        name: of the test in it; by the trace's name unless given.
-        format: what the trace is said to be.
+        on: a simulated drive on which the streams are compared with the trace's replay.
+        name: of the test in it; the trace's name unless given.
+        format: the format of the trace; a file whose content is of another one is refused.
         replace: permits to replace a file that is there.
 
     Raises :class:`UserError` for what is no trace, one without two reads or writes, and a file that

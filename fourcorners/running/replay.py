@@ -35,15 +35,15 @@ def replay(
         trace: the trace, of any format that is read.
         target: an open target, or the locator of one.
         pace: "recorded" issues each I/O at its recorded time, whatever the drive does, and latency
-            counts from then; "depth" as fast as possible with as many I/Os outstanding as when it
-            was recorded, or with ``queue_depth``; "think-times" each I/O after the completions that
-            it followed, and as long after them.
+            counts from then; "depth" issues I/Os as fast as possible, with as many outstanding as
+            when they were recorded, or with ``queue_depth``; "think-times" issues each I/O after
+            the completions that it followed, and as long after them.
         speed: recorded times are divided by this.
-        queue_depth: the most I/Os that are outstanding; with "depth", how many.
+        queue_depth: the most I/Os that are outstanding; with "depth", how many are.
         content: what is written (:class:`fourcorners.Stream`).
-        endurance_bytes: what may be written to the drive by its rating.
-        fill: writes what the trace touches before, where it reads.
-        format: what the trace is said to be; refused where its content says otherwise.
+        endurance_bytes: the volume of writes that the drive is rated for.
+        fill: if the trace reads, first writes everything that it touches.
+        format: the format of the trace; a file whose content is of another one is refused.
         log_ios: single I/Os to keep, up to about so many.
         claims: as in :func:`fourcorners.run`.
         options: as in :func:`fourcorners.run`.

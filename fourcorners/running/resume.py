@@ -1,4 +1,4 @@
-"""Goes on with a run that was killed, stopped by Ctrl-C, or failed."""
+"""Continues a run that was killed, stopped by Ctrl-C, or failed."""
 
 import calendar
 import contextlib
@@ -46,17 +46,17 @@ def resume(
     start: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Run:
-    """Goes on with a run where it stopped, and returns it finished.
+    """Continues a run where it stopped, and returns it finished.
 
-    Finished tests are kept as they are. The test that was interrupted goes on from the last state
-    of a simulated drive that was saved during it; of a real drive at a phase that prepares it anew,
-    where it was only read since its preparation, or at its next round; else it begins anew with its
-    preparation, as failed tests do. Tests that were not reached are run. When the run stopped, for
-    how long, and what was compared to know that the drive is the same, is kept in the manifest's
-    ``gaps`` and told in a note. A run that is complete already is only returned.
+    Finished tests are kept as they are. The test that was interrupted continues: on a simulated
+    drive from the last state that was saved during it; on a real drive at a phase that prepares it
+    anew, if it was only read since its preparation, or at its next round. Otherwise it begins anew
+    with its preparation, as failed tests do. Tests that were not reached are run. The manifest's
+    ``gaps`` and a note say when the run stopped, for how long, and what was compared to know that
+    the drive is the same. A run that is complete already is only returned.
 
-    A folder permits nothing: what may be written is said each time. A file that still holds what
-    the run wrote to it needs no word.
+    A run folder gives no permission: what may be written has to be named each time, except a file
+    that still holds what the run wrote to it.
 
     Args:
         run: the run folder, by its name also while it is still ``.NAME.partial``.

@@ -1,4 +1,4 @@
-"""Goes on with a run that stopped, and with the targets that were to follow it."""
+"""Continues a run that stopped, and the other targets of its command."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -30,12 +30,12 @@ def resume_each(
     progress: Progress | None = None,
     tell: Callable[[str], object] = warnings.warn,
 ) -> list[Run]:
-    """Goes on with a run, then with the other targets of its command where they were begun and did
-    not end, or where the command did not get to them; returns the runs in that order.
+    """Continues a run, then the other targets of its command that did not end or were not begun;
+    returns the runs in that order.
 
-    The arguments, and what is raised, are those of :func:`fourcorners.resume`; the words permit to
-    write to the target that they name, and to no other. ``tell`` is told of each target that is not
-    begun as nothing permits here what the command permitted.
+    The arguments, and what is raised, are those of :func:`fourcorners.resume`; a permission holds
+    for the target that it names, and for no other. ``tell`` is called with a sentence for each
+    target that is not begun because a permission of the command is missing here.
     """
     words = Words(destroy_data, overwrite, purge_method, tuple(start))
     path = Path(run)

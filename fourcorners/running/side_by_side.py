@@ -179,7 +179,7 @@ def _hear(child: _Child, progress: Progress) -> None:
             code = child.process.exitcode or 0
             how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
             child.failure = (
-                f"its process was ended {how}; fourcorners resume goes on with what is kept of it"
+                f"its process was ended {how}; fourcorners resume continues from what is kept of it"
             )
         return
     match kind:

@@ -34,7 +34,7 @@ _WRITTEN = {
 class TraceOptions(TypedDict, total=False):
     """Options of all that makes a trace of others.
 
-    ``format`` is what they are said to be: they are refused where their content says otherwise.
+    ``format`` is the format of the traces: they are refused if their content says otherwise.
     ``to`` is parquet, csv, fio-iolog, oracle-general or blktrace, by the end of the new file's name
     unless given. ``replace`` permits to replace a file that is there.
     """

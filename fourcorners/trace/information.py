@@ -23,7 +23,7 @@ def trace_info(
 
     Args:
         files: the trace; several are taken for one, by their dates where all have one.
-        format: what they are said to be; refused where their content says otherwise.
+        format: the format of the traces, which are refused if their content says otherwise.
         html: file for a page of it, with plots.
         replace: permits to replace a file that is there, whatever is in it.
 
