@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fourcorners as fc
+from fourcorners import _core
 from fourcorners.cli import main
 
 HEADER = "time_ns,operation,fua,offset_bytes,length_bytes,volume,latency_ns,queue,process,stream"
@@ -143,6 +144,23 @@ def test_a_cut_keeps_a_time_and_a_volume(trace: Path, tmp_path: Path) -> None:
         fc.trace_cut(trace, tmp_path / "none.parquet", volume=["c"])
     with pytest.raises(fc.UserError, match="nothing lies between"):
         fc.trace_cut(trace, tmp_path / "none.parquet", from_s=2.0, to_s=2.0)
+
+
+def test_a_cut_has_only_the_volumes_that_ios_are_left_of(trace: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.parquet"
+    assert fc.trace_cut(trace, cut, volume=["b"]).header.volumes == ["b"]
+    assert [one.name for one in fc.trace_info(cut).volumes] == ["b"]
+    # So that a replay, which takes one volume, takes it.
+    assert json.loads(_core.trace_survey([str(cut)]))["volumes"] == ["b"]
+    both = tmp_path / "both.parquet"
+    assert fc.trace_cut(trace, both, to_s=100).header.volumes == ["a", "b"]
+
+
+def test_a_volume_without_an_io_is_none_for_a_replay(tmp_path: Path) -> None:
+    text = "  8,0 1 1 0.000001 9 D W 8 + 8 [k]\n  8,16 1 2 0.000002 9 R W 8 + 8 [0]\n"
+    path = tmp_path / "requeued.txt"
+    path.write_text(text)
+    assert json.loads(_core.trace_survey([str(path)]))["volumes"] == ["8,0"]
 
 
 def test_a_cut_keeps_its_date(tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ const SECTOR_BYTES: u64 = 512;
 pub struct Survey {
     /// What it says about itself.
     pub header: Header,
-    /// Names of its volumes.
+    /// Names of the volumes that have I/Os: of others there may be names only, such as those of
+    /// devices of which nothing but completions was recorded.
     pub volumes: Vec<String>,
     /// I/Os.
     pub ios: u64,
@@ -87,6 +88,7 @@ pub fn survey(inputs: &[Input], go_on: GoOn<'_>) -> Result<Survey> {
             is_far_out_of_order: tries > 1,
         };
         let mut counts = [0; Operation::COUNT];
+        let mut is_used = Vec::new();
         let mut latencies: [Latencies; Operation::COUNT] = Default::default();
         let mut first_ns = None;
         let mut step = TimeStep::default();
@@ -101,6 +103,11 @@ pub fn survey(inputs: &[Input], go_on: GoOn<'_>) -> Result<Survey> {
                 found.length_ns = record.time_ns - *first_ns.get_or_insert(record.time_ns);
                 step.count(record.time_ns);
                 counts[record.operation.index()] += 1;
+                let volume = record.volume as usize;
+                if is_used.len() <= volume {
+                    is_used.resize(volume + 1, false);
+                }
+                is_used[volume] = true;
                 if let Some(latency_ns) = record.latency_ns {
                     found.with_latency += 1;
                     latencies[record.operation.index()].record(latency_ns);
@@ -109,7 +116,8 @@ pub fn survey(inputs: &[Input], go_on: GoOn<'_>) -> Result<Survey> {
             }
         }
         found.time_step_ns = step.ns();
-        found.volumes = reader.volumes().to_vec();
+        let named = reader.volumes().iter().zip(is_used);
+        found.volumes = named.filter(|(_, used)| *used).map(|(name, _)| name.clone()).collect();
         found.header.lost_events = reader.lost_events();
         for operation in Operation::ALL {
             let (ios, name) = (counts[operation.index()], operation.name());

@@ -109,11 +109,31 @@ pub(crate) struct Applied<'a> {
 }
 
 enum Change {
-    Cut { from_ns: u64, to_ns: u64, wanted: Vec<String>, kept: Vec<bool> },
-    Scale { factor: f64 },
-    Fold { span_bytes: u64, spread: bool, starts: Vec<u64>, total: u64, moved: u64 },
-    Anonymise { processes: HashMap<u32, u32>, streams: HashMap<u32, u32> },
-    Nothing { said: String },
+    Cut {
+        from_ns: u64,
+        to_ns: u64,
+        wanted: Vec<String>,
+        /// Of each volume of the trace whether it is kept, and its number in what is kept, which
+        /// has only the volumes that I/Os are left of.
+        kept: Vec<(bool, Option<u32>)>,
+    },
+    Scale {
+        factor: f64,
+    },
+    Fold {
+        span_bytes: u64,
+        spread: bool,
+        starts: Vec<u64>,
+        total: u64,
+        moved: u64,
+    },
+    Anonymise {
+        processes: HashMap<u32, u32>,
+        streams: HashMap<u32, u32>,
+    },
+    Nothing {
+        said: String,
+    },
 }
 
 impl<'a> Applied<'a> {
@@ -191,20 +211,22 @@ impl Reader for Applied<'_> {
             match &mut self.change {
                 Change::Cut { from_ns, to_ns, wanted, kept } => {
                     for name in &known[kept.len()..] {
-                        kept.push(wanted.is_empty() || wanted.contains(name));
-                        self.volumes.push(name.clone());
+                        kept.push((wanted.is_empty() || wanted.contains(name), None));
                     }
                     if self.batch[0].time_ns >= *to_ns
                         && wanted.iter().all(|one| known.contains(one))
                     {
                         return Ok(());
                     }
-                    let inside = |record: &&mut Record| {
-                        kept[record.volume as usize] && (*from_ns..*to_ns).contains(&record.time_ns)
-                    };
-                    for record in self.batch.iter_mut().filter(inside) {
-                        record.time_ns -= *from_ns;
-                        batch.push(*record);
+                    let inside = |record: &&Record| (*from_ns..*to_ns).contains(&record.time_ns);
+                    for record in self.batch.iter().filter(inside) {
+                        let (true, number) = &mut kept[record.volume as usize] else { continue };
+                        let volume = *number.get_or_insert_with(|| {
+                            self.volumes.push(known[record.volume as usize].clone());
+                            self.volumes.len() as u32 - 1
+                        });
+                        let time_ns = record.time_ns - *from_ns;
+                        batch.push(Record { time_ns, volume, ..*record });
                     }
                 }
                 Change::Scale { factor } => {
