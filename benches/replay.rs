@@ -48,7 +48,7 @@ fn main() {
 }
 
 fn write_trace(path: &Path) {
-    let mut writer = write::create(path, Format::Parquet).expect("there is room");
+    let mut writer = write::create(path, Format::Parquet, None).expect("there is room");
     let mut random = 1u64;
     let mut batch = Vec::new();
     for number in 0..RECORDS {

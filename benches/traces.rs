@@ -92,7 +92,7 @@ fn files(folder: &Path) -> Vec<(&'static str, PathBuf)> {
             volumes: volumes.to_vec(),
             ..Default::default()
         };
-        let mut writer = write::create(&path, format).expect("there is room");
+        let mut writer = write::create(&path, format, None).expect("there is room");
         for batch in records.chunks(4096) {
             writer.write(batch, &volumes).expect("there is room");
         }

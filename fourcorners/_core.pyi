@@ -484,10 +484,12 @@ def trace_transform(
     to: str,
     step_json: str | None = None,
     format: str | None = None,
+    processor: int | None = None,
     watch: Callable[[int, int, int, int], bool] | None = None,
 ) -> str:
     """Reads files as one trace, takes it through a step and writes a new file; what became of it,
-    as JSON. Raises ``ValueError`` for what is no trace and ``OSError`` for what cannot be read or
+    as JSON. ``processor`` is the one that all events of a file of blktrace's are said to be of.
+    Raises ``ValueError`` for what is no trace and ``OSError`` for what cannot be read or
     written."""
 
 def trace_survey(

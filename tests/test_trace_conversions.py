@@ -133,6 +133,25 @@ def test_blkparse_reads_what_we_write_and_we_read_what_it_prints(tmp_path: Path)
         assert read(tmp_path / "out.parquet") == wanted, source
 
 
+def test_a_file_named_as_of_a_processor_is_of_that_one_for_blkparse(tmp_path: Path) -> None:
+    if shutil.which("blkparse") is None:
+        pytest.skip("needs blkparse: apt install blktrace")
+    rows(tmp_path)
+    for number in (0, 1):
+        write(tmp_path / "half.csv", [(number * 1000, "read", False, 0, 4096, "8:0")], str(number))
+        fc.trace_convert(tmp_path / "half.csv", tmp_path / f"{number}.parquet")
+    both = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
+    written = fc.trace_merge(tmp_path / "sdb.blktrace.0", *both)
+    assert written.lost["processors other than that of the file's name"] == 1
+    printed = subprocess.run(
+        ["blkparse", "-q", "-i", str(tmp_path / "sdb")], capture_output=True, text=True, check=True
+    )
+    assert printed.stdout.count(" D ") == 2
+    assert "error" not in printed.stderr
+    # Under another name it has all processors, as what blkparse -d makes.
+    assert not fc.trace_merge(tmp_path / "sdb.bin", *both, to="blktrace").lost
+
+
 def test_times_of_blktrace_count_from_its_first_event(tmp_path: Path) -> None:
     # The kernel counts from the start of the machine: a note at 7.5 s, and a read at 8 s.
     def event(time_ns: int, action: int, length: int, tail: int) -> bytes:

@@ -23,7 +23,8 @@ impl ServedTrace {
     /// # Errors
     /// In one sentence.
     pub fn new(path: &Path, drive: &str) -> std::result::Result<Self, String> {
-        let writer = write::create(path, Format::Parquet).map_err(|error| error.to_string())?;
+        let writer =
+            write::create(path, Format::Parquet, None).map_err(|error| error.to_string())?;
         let (records, received) = channel();
         let header = Header::of_program("a served session".into(), drive.into());
         let writing = spawn(move || written(writer, &received, &header));

@@ -43,7 +43,7 @@ fn opened(files: &[PathBuf], meant: Option<Format>) -> Result<Vec<Input>, Error>
 /// Reads files as one trace, takes it through a step (JSON) and writes a new file; what became of
 /// it, as JSON.
 #[pyfunction]
-#[pyo3(signature = (files, out, *, to, step_json=None, format=None, watch=None))]
+#[pyo3(signature = (files, out, *, to, step_json=None, format=None, processor=None, watch=None))]
 pub fn trace_transform(
     py: Python<'_>,
     files: Vec<PathBuf>,
@@ -51,6 +51,7 @@ pub fn trace_transform(
     to: &str,
     step_json: Option<&str>,
     format: Option<&str>,
+    processor: Option<u32>,
     watch: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let to = named(to)?;
@@ -59,7 +60,7 @@ pub fn trace_transform(
         step_json.map(serde_json::from_str).transpose().map_err(value_error)?;
     let done = run_watched(py, watch, |progress| {
         let inputs = opened(&files, meant)?;
-        transform(&inputs, step.as_ref(), &out, to, &mut going(progress))
+        transform(&inputs, step.as_ref(), &out, to, processor, &mut going(progress))
     })?;
     json(&done.map_err(told)?)
 }

@@ -183,8 +183,7 @@ def _ns(seconds: float, what: str) -> int:
 
 def written_format(out: Path, to: str | None) -> str:
     """The format of a new trace; raises :class:`UserError` where neither says one."""
-    # As blktrace names the file of each processor.
-    is_blktrace = re.search(r"\.blktrace\.\d+$", out.name) is not None
+    is_blktrace = _processor_of(out) is not None
     chosen = to or ("blktrace" if is_blktrace else _WRITTEN.get(out.suffix.lower()))
     if chosen is None:
         raise UserError(
@@ -192,6 +191,12 @@ def written_format(out: Path, to: str | None) -> str:
             "fio-iolog, oracle-general or blktrace"
         )
     return chosen
+
+
+def _processor_of(out: Path) -> int | None:
+    """The processor that a file is of by its name, where it is named as blktrace names them."""
+    found = re.search(r"\.blktrace\.(\d{1,9})$", out.name)
+    return None if found is None else int(found[1])
 
 
 def _is_log(path: Path) -> bool:
@@ -244,6 +249,7 @@ def transformed(
                 to=chosen,
                 step_json=None if step is None else json.dumps(step),
                 format=options.get("format"),
+                processor=_processor_of(target),
             )
         except ValueError as error:
             raise UserError(str(error)) from error

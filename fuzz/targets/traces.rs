@@ -16,7 +16,7 @@ pub fn read(data: &[u8], format: Format) {
     let inputs = [input];
     let out = file("out");
     let _ = std::fs::remove_file(&out);
-    let written = told(transform(&inputs, None, &out, Format::Parquet, &mut |_| true));
+    let written = told(transform(&inputs, None, &out, Format::Parquet, None, &mut |_| true));
     let own =
         written.map(|written| (written.ios, Input::open(&out, None).expect("it was written")));
     if moved_bytes > COUNTED_BYTES_MAX {

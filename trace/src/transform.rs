@@ -28,7 +28,7 @@ pub struct Transformed {
 pub type GoOn<'a> = &'a mut dyn FnMut(u64) -> bool;
 
 /// Reads `inputs` as one trace in the order of time, takes it through `step` and writes it to
-/// `out`, a new file.
+/// `out`, a new file; `processor` as for [`write::create`].
 ///
 /// # Errors
 /// The inputs are no trace, the file cannot be written, or `go_on` said no. What was written is of
@@ -38,6 +38,7 @@ pub fn transform(
     step: Option<&Step>,
     out: &Path,
     format: Format,
+    processor: Option<u32>,
     go_on: GoOn<'_>,
 ) -> Result<Transformed> {
     let extents = match step {
@@ -58,7 +59,7 @@ pub fn transform(
             }
             _ => {}
         }
-        let mut writer = write::create(out, format)?;
+        let mut writer = write::create(out, format, processor)?;
         let ios;
         match step {
             Some(Step::Layout(layout)) => {

@@ -25,6 +25,8 @@ pub(super) struct BlktraceWriter {
     file: BufWriter<File>,
     path: PathBuf,
     lost: Lost,
+    /// That all events are said to be of.
+    processor: Option<u32>,
     sequence: u32,
     /// By their time, and in the order of issue.
     completions: BinaryHeap<Reverse<(u64, u64, [u8; EVENT_BYTES])>>,
@@ -32,11 +34,18 @@ pub(super) struct BlktraceWriter {
 }
 
 impl BlktraceWriter {
-    pub(super) fn new(file: BufWriter<File>, path: PathBuf) -> BlktraceWriter {
+    /// `processor`: blkparse takes a file for that of one processor, by its name, and leaves out
+    /// the events of others; what `blkparse -d` makes, and fio reads, has them all.
+    pub(super) fn new(
+        file: BufWriter<File>,
+        path: PathBuf,
+        processor: Option<u32>,
+    ) -> BlktraceWriter {
         BlktraceWriter {
             file,
             path,
             lost: Lost::new(),
+            processor,
             sequence: 0,
             completions: BinaryHeap::new(),
             issued: 0,
@@ -115,6 +124,13 @@ impl Writer for BlktraceWriter {
                 !one.offset_bytes.is_multiple_of(SECTOR_BYTES),
             );
             count(&mut self.lost, "streams", one.stream.is_some());
+            count(
+                &mut self.lost,
+                "processors other than that of the file's name",
+                self.processor.is_some()
+                    && one.queue.is_some_and(|own| Some(own) != self.processor),
+            );
+            let one = &Record { queue: self.processor.or(one.queue), ..*one };
             self.complete(one.time_ns)?;
             let own = own_device(&volumes[one.volume as usize]);
             count(&mut self.lost, "names of volumes, which become numbers", own.is_none());

@@ -36,11 +36,11 @@ pub trait Writer: Send {
 pub const WRITTEN: [Format; 5] =
     [Format::Parquet, Format::Csv, Format::FioIolog, Format::OracleGeneral, Format::Blktrace];
 
-/// A writer of a new file.
+/// A writer of a new file. `processor` is the one that all events of blktrace's are said to be of.
 ///
 /// # Errors
 /// The file cannot be made, or `format` cannot be written.
-pub fn create(path: &Path, format: Format) -> Result<Box<dyn Writer>> {
+pub fn create(path: &Path, format: Format, processor: Option<u32>) -> Result<Box<dyn Writer>> {
     if !WRITTEN.contains(&format) {
         return Err(Error::Malformed(format!(
             "{} cannot be written: name parquet, csv, fio-iolog, oracle-general or blktrace",
@@ -57,7 +57,7 @@ pub fn create(path: &Path, format: Format) -> Result<Box<dyn Writer>> {
         Format::Csv => Box::new(text::CsvWriter::new(file, path)?),
         Format::FioIolog => Box::new(text::IologWriter::new(file, path)?),
         Format::OracleGeneral => Box::new(oracle_general::OracleGeneralWriter::new(file, path)),
-        _ => Box::new(blktrace::BlktraceWriter::new(file, path)),
+        _ => Box::new(blktrace::BlktraceWriter::new(file, path, processor)),
     })
 }
 

@@ -145,7 +145,7 @@ mod tests {
         let of = |latency_ns| Record { latency_ns, ..Record::new(0, Operation::Read, 0, 512) };
         let most = i64::MAX as u64;
         let records = [Some(most + 1), Some(u64::MAX), Some(most), None].map(of);
-        let mut writer = write::create(&path, Format::Parquet).unwrap();
+        let mut writer = write::create(&path, Format::Parquet, None).unwrap();
         writer.write(&records, &["sda".to_owned()]).unwrap();
         let volumes = vec!["sda".to_owned()];
         writer.finish(&Header { schema_version: 1, volumes, ..Header::default() }).unwrap();
