@@ -353,6 +353,8 @@ def test_sockets_are_private_and_addresses_are_asked_for(tmp_path: Path) -> None
     for nbd, message in (("0.0.0.0:0", "--expose 0.0.0.0:0"), ("nonsense", "unix:PATH")):
         with pytest.raises(fc.UserError, match=message):
             fc.serve(VECTOR, nbd=nbd, out=tmp_path)
+    with pytest.raises(fc.UserError, match="not the address of --nbd"):
+        fc.serve(VECTOR, nbd="127.0.0.1:0", expose="0.0.0.0:0", out=tmp_path)
     with fc.serve(VECTOR, nbd="127.0.0.1:0", out=tmp_path) as served:
         assert served.uri.startswith("nbd://127.0.0.1:")
         assert served.control is None

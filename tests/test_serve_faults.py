@@ -28,6 +28,7 @@ NEVER: Sequence[tuple[str, dict[str, object], str]] = [
     ("hang", {"on": "flush", "length": "4 KiB"}, "a flush has no range"),
     ("latent-error", {"on": "write"}, "about reads"),
     ("throttle", {"rate": "0.1 B/s"}, "which rate is left"),
+    ("misplaced-write", {"distance": "1 TB"}, "distance is beyond the drive"),
     ("power-cut", {"times": 2}, "once at its time"),
 ]
 
@@ -71,3 +72,6 @@ def test_a_fault_by_command_that_can_never_act_is_refused(
                 screen.print(view.drawn(200))
             assert why in shown.get()
         assert served.command("status")["faults"] == []
+        for number, why in (("0", "there is no fault 0"), ("first", "no fault's number")):
+            assert main(["control", str(served.control), "clear", number]) == 2
+            assert why in capsys.readouterr().err

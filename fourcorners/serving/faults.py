@@ -82,7 +82,9 @@ def command_json(words: Sequence[str]) -> str:
         return json.dumps({"do": name})
     if name == "clear":
         _nothing_after(name, rest[1:])
-        return json.dumps({"do": "clear", **({"id": _integer(rest[0])} if rest else {})})
+        if rest and not (rest[0].isdecimal() and len(rest[0]) <= _IOS_DIGITS):
+            raise UserError(f'clear: "{rest[0]}" is no fault\'s number, which "status" tells')
+        return json.dumps({"do": "clear", **({"id": int(rest[0])} if rest else {})})
     if name not in KINDS:
         raise UserError(unknown("command", name, list(COMMANDS)))
     pairs = {}

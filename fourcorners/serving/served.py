@@ -273,6 +273,8 @@ def serve(
         check_name(place or "")
     if nbd == "unix:":
         raise UserError("--nbd unix: names no socket: write a path behind it, as in unix:v.sock")
+    if expose is not None and expose != nbd:
+        raise UserError(f"--expose {expose} is not the address of --nbd: name the same twice")
     if nbd is None and fuse is None and not ublk and vhost_user is None:
         raise UserError(
             "say where programs reach the drive: --nbd unix:PATH, --fuse FILE, --ublk, or "

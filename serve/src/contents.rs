@@ -121,9 +121,8 @@ impl Contents {
             }
             Some(DataFault::Misplaced(distance)) => {
                 // It overwrites a neighbour, whose old data no power cut brings back.
-                let room = self.data.capacity_bytes() - bytes.len() as u64;
-                let place = offset_bytes.saturating_add(distance).min(room / 512 * 512);
-                self.data.write(place, bytes)?;
+                let last = self.data.capacity_bytes() - bytes.len() as u64;
+                self.data.write(misplaced(offset_bytes, distance, last), bytes)?;
             }
             Some(DataFault::Stale) => {
                 let known: usize = self.stale.iter().map(|(_, old)| old.len()).sum();
@@ -215,5 +214,29 @@ impl Contents {
         {
             undo.durable(range, self.data.pages());
         }
+    }
+}
+
+/// Where a write at `offset_bytes` is stored instead: as far behind it as told, before it
+/// where the drive has no room there, and else as its `last` range that has.
+fn misplaced(offset_bytes: u64, distance_bytes: u64, last: u64) -> u64 {
+    let behind = offset_bytes.saturating_add(distance_bytes);
+    if behind <= last {
+        return behind;
+    }
+    offset_bytes.checked_sub(distance_bytes).unwrap_or(last / 512 * 512)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::misplaced;
+
+    #[test]
+    fn a_misplaced_write_at_the_end_goes_before_it() {
+        assert_eq!(misplaced(0, 4096, 1 << 20), 4096);
+        assert_eq!(misplaced((1 << 20) - 4096, 4096, 1 << 20), 1 << 20);
+        // In its own place nothing would be wrong.
+        assert_eq!(misplaced(1 << 20, 4096, 1 << 20), (1 << 20) - 4096);
+        assert_eq!(misplaced(512, 4096, 4000), 3584);
     }
 }

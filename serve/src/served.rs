@@ -167,6 +167,9 @@ impl<'a> Served<'a> {
         if fault.offset_bytes >= self.capacity_bytes() {
             return Err(format!("the fault {}: its range is beyond the drive", fault.name()));
         }
+        if fault.distance_bytes >= self.capacity_bytes() {
+            return Err(format!("the fault {}: its distance is beyond the drive", fault.name()));
+        }
         if fault.kind == crate::fault::Kind::PowerCut {
             self.drive.can_lose_power()?;
         }

@@ -368,7 +368,10 @@ impl Session<'_, '_> {
             }
             Wish::Clear { id } => {
                 let now_ns = self.clock.now_ns();
-                json!({"cleared": self.served.clear_faults(id, now_ns)})
+                match (self.served.clear_faults(id, now_ns), id) {
+                    (false, Some(id)) => json!({"error": format!("there is no fault {id}")}),
+                    (cleared, _) => json!({"cleared": cleared}),
+                }
             }
             Wish::End => {
                 self.server.stop.store(true, Ordering::Relaxed);
