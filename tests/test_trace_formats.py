@@ -134,6 +134,46 @@ SAMPLES = {
             ("5000", "discard", "0", "2097152", "8192", "8:0", ""),
         ],
     ),
+    # Over midnight; 33 is a synchronous write, 1569 has a flush before it and FUA, 1280 is a flush,
+    # 2 a discard and 0 none of these. A program may be called anything.
+    "lttng": (
+        "[23:59:59.000000000] (+?.?????????) box block_rq_issue: { cpu_id = 1 }, { dev = 8388624, "
+        'sector = 2048, nr_sector = 8, bytes = 4096, tid = 97, rwbs = 33, comm = "fio" }\n'
+        "[23:59:59.000000005] (+0.000000005) box sched_switch: { cpu_id = 1 }, { prev_tid = 9 }\n"
+        "[23:59:59.001000000] (+0.000999995) box block_rq_issue: { cpu_id = 1 }, { dev = 8388624, "
+        "sector = 4096, nr_sector = 16, bytes = 8192, tid = 97, rwbs = 4, "
+        'comm = "a, rwbs = 1 }" }\n'
+        "[23:59:59.002000000] (+0.001000000) box block_rq_complete: { cpu_id = 1 }, "
+        "{ dev = 8388624, sector = 2048, nr_sector = 8, error = 0, rwbs = 33 }\n"
+        "[23:59:59.003000000] (+0.001000000) box block_rq_issue: { cpu_id = 1 }, { dev = 8388624, "
+        'sector = 0, nr_sector = 0, bytes = 0, tid = 97, rwbs = 1280, comm = "jbd2" }\n'
+        "[23:59:59.004000000] (+0.001000000) box block_rq_complete: { cpu_id = 1 }, "
+        "{ dev = 8388624, sector = 18446744073709551615, nr_sector = 0, error = 0, rwbs = 1280 }\n"
+        "[23:59:59.005000000] (+0.001000000) box block_rq_issue: { cpu_id = 1 }, { dev = 8388624, "
+        'sector = 8, nr_sector = 8, bytes = 4096, tid = 97, rwbs = 1569, comm = "jbd2" }\n'
+        "[00:00:00.000000000] (+0.994000000) box block_rq_issue: { cpu_id = 1 }, { dev = 8388624, "
+        'sector = 64, nr_sector = 128, bytes = 65536, tid = 97, rwbs = 2, comm = "fstrim" }\n'
+        "[00:00:00.100000000] (+0.100000000) box block_rq_issue: { cpu_id = 1 }, { dev = 8388624, "
+        'sector = 8, nr_sector = 8, bytes = 4096, tid = 97, rwbs = 0, comm = "zeroes" }\n',
+        [
+            ("0", "write", "0", "1048576", "4096", "8:16", "2000000"),
+            ("1000000", "read", "0", "2097152", "8192", "8:16", ""),
+            ("3000000", "flush", "0", "0", "0", "8:16", "1000000"),
+            ("5000000", "flush", "0", "0", "0", "8:16", ""),
+            ("5000000", "write", "1", "4096", "4096", "8:16", ""),
+            ("1000000000", "discard", "0", "32768", "65536", "8:16", ""),
+        ],
+    ),
+    # The second program has two words; what completes first is not what was issued first.
+    "biosnoop": (
+        "TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)\n"
+        "0.000000    jbd2/sda2-8    193     sda       W 9176664    8192      0.50\n"
+        "0.002000    Web Content    1234    nvme0n1   R 16         4096      1.25\n",
+        [
+            ("0", "write", "0", str(9176664 * 512), "8192", "sda", "500000"),
+            ("1250000", "read", "0", "8192", "4096", "nvme0n1", "1250000"),
+        ],
+    ),
     "trace-events": (
         "# tracer: nop\n"
         "   kworker/0:1H-97 [000] d..1. 50.000001: block_rq_issue: 259,0 FF 0 () 0 + 0 [k]\n"
@@ -266,10 +306,10 @@ REFUSED = {
         struct.pack("<IIQQIIIIIHH", 0x65617407, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) * 2 + b"x" * 48,
         "there is no event",
     ),
-    "damaged gzip": (gzip.compress(SAMPLES["msr"][0].encode() * 99)[:-30], "cannot read"),
-    "damaged bzip2": (bz2.compress(SAMPLES["msr"][0].encode() * 99)[:-30], "cannot read"),
+    "gzip that is cut off": (gzip.compress(SAMPLES["msr"][0].encode() * 99)[:-30], "is cut off"),
+    "bzip2 that is cut off": (bz2.compress(SAMPLES["msr"][0].encode() * 99)[:-30], "is cut off"),
     "no bzip2": (b"BZh91AY&SY" + bytes(range(200)), "cannot read"),
-    "damaged xz": (lzma.compress(SAMPLES["msr"][0].encode() * 99)[:-30], "cannot read"),
+    "xz that is cut off": (lzma.compress(SAMPLES["msr"][0].encode() * 99)[:-30], "is cut off"),
     "xz that takes too much memory": (
         lzma.compress(
             b"0,1,512,R,0.5\n", filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 29}]

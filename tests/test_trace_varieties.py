@@ -1,9 +1,15 @@
 """Varieties of traces as they lie about in the world: marks and ends of lines, recordings of a part
 of the events, formats of simulators, and files that are no traces."""
 
+import bz2
+import gzip
+import lzma
 import struct
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from test_trace_formats import SAMPLES, rows, sample
 
@@ -162,9 +168,12 @@ FOREIGN = {
     "perf's recording": (b"PERFILE2" + bytes(99), "perf script"),
     "a pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "git lfs pull"),
     "a page": (b"<!DOCTYPE html>\n<html><body>404</body></html>\n", "page of the web"),
-    "biosnoop": (
-        b"TIME(s)  COMM  PID  DISK  T  SECTOR  BYTES  LAT(ms)\n0.1 fio 9 sda W 8 4096 0.5\n",
-        "biosnoop",
+    "biosnoop of bpftrace": (b"TIME(ms)  DISK  COMM  PID  LAT(ms)\n", "does not say where"),
+    "fio's packed log": (b"\x78\x9c\x8d\x9d\x69\xd4\x14\xd5", "fio --inflate-log"),
+    "a file that was never written": (bytes(4800), "zeros only"),
+    "oracleGeneral that is cut off": (
+        struct.pack("<IQIq", 9, 8, 4096, -1) * 9 + bytes(7),
+        "ends within an I/O",
     ),
     "DiskSim's validation": (b"W Hit 458 4 663.00 45422.00\nR Miss 3 8 9.0 1.0\n", "validated"),
     "Process Monitor": (
@@ -224,3 +233,82 @@ def test_a_log_with_places_is_told_by_all_of_its_columns(tmp_path: Path) -> None
     assert [row[3] for row in rows(old, tmp_path)] == ["0", "4096"]
     new = sample(tmp_path, "new_lat.1.log", "1, 1000, 1, 4096, 0, 0x0000\n")
     assert [row[3] for row in rows(new, tmp_path)] == ["0"]
+
+
+def test_tables_of_biosnoop_have_letters_and_more_columns_by_its_options(tmp_path: Path) -> None:
+    head = "TIME(s) COMM PID DISK T SECTOR BYTES P QUE(ms) LAT(ms)\n"
+    path = sample(
+        tmp_path,
+        "a.txt",
+        head
+        + "0.000000 kworker/1:1H 44 vda FF 0 0 ? 0.010 0.100\n"
+        + "0.001000 jbd2/vda-8 193 vda FWFS 8 4096 S 0.020 0.400\n"
+        + "0.002000 fstrim 7 vda DS 4096 65536 R 0.000 0.200\n",
+    )
+    assert [row[:7] for row in rows(path, tmp_path)] == [
+        ("0", "flush", "0", "0", "0", "vda", "100000"),
+        ("700000", "flush", "0", "0", "0", "vda", ""),
+        ("700000", "write", "1", "4096", "4096", "vda", "400000"),
+        ("1900000", "discard", "0", "2097152", "65536", "vda", "200000"),
+    ]
+    cut = sample(tmp_path, "b.txt", head + "0.000000 fio 44 vda W 8 4096\n")
+    assert "line 2: the bytes" in refusal(cut, tmp_path)
+
+
+def test_blkparse_with_columns_of_its_own_is_refused_without_places(tmp_path: Path) -> None:
+    for end in ("", " 2048 8"):
+        path = sample(tmp_path, "own.txt", f"  8,0 1 100 0.000001000 97 D W{end}\n")
+        assert "let blkparse print its default output" in refusal(path, tmp_path)
+    # Flushes and commands of the driver have no place in the default output either.
+    path = sample(
+        tmp_path,
+        "default.txt",
+        "  8,0 1 1 0.000001000 97 D FN [k]\n  8,0 1 2 0.000002000 97 C FN 0 [0]\n"
+        "  8,0 1 3 0.000003000 97 D R 36 (a0 00 00) [smartd]\n"
+        "  8,0 1 4 0.000004000 97 D R 36 [smartd]\n",
+    )
+    assert operations(path, tmp_path) == [("1000", "flush", "0", "0", "0")]
+
+
+def test_numbers_as_programs_print_them_are_read(tmp_path: Path) -> None:
+    systor = "1455592261.493512000,{},R,2,4096,512\n"
+    for response, latency in (("5.51e-04", "551000"), ("1E-12", "0"), ("-0.000100", ""), ("", "")):
+        path = sample(tmp_path, "systor.csv", systor.format(response))
+        assert rows(path, tmp_path)[0][6] == latency, response
+    spc = sample(tmp_path, "exponents.spc", "0,8,512,r,1.25e-02\n0,8,512,w,2.5E+0\n")
+    assert [row[0] for row in rows(spc, tmp_path)] == ["12500000", "2500000000"]
+    for time in ("1e400", "1e", "e5", "1e5e5", "9e18"):
+        path = sample(tmp_path, "wrong.spc", f"0,8,512,r,0.5\n0,8,512,r,{time}\n")
+        assert "is not a number of seconds" in refusal(path, tmp_path)
+
+
+def test_msr_with_small_letters_and_a_clock_that_was_set_back_is_read(tmp_path: Path) -> None:
+    line = "128166372003061629,hm,0,{},4096,512,{}\n"
+    text = line.format("read", 10) + line.format("WRITE", -5)
+    assert [row[1::5] for row in rows(sample(tmp_path, "m.csv", text), tmp_path)] == [
+        ("read", "1000"),
+        ("write", ""),
+    ]
+
+
+def test_long_transfers_in_sectors_are_no_bytes(tmp_path: Path) -> None:
+    # 256 KiB each, as of a backup: 512 sectors, a multiple of 512.
+    backup = "".join(f"{number} 0 {number * 512} 512 0\n" for number in range(100))
+    assert rows(sample(tmp_path, "backup.trace", backup), tmp_path)[0][4] == "262144"
+    bytes_instead = backup.replace(" 512 0", " 4096 0")
+    path = sample(tmp_path, "bytes.trace", bytes_instead)
+    assert "multiples of 512" in refusal(path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [gzip.compress, bz2.compress, lzma.compress, partial(pa.compress, codec="zstd", asbytes=True)],
+    ids=["gzip", "bzip2", "xz", "zstd"],
+)
+def test_a_packed_trace_that_is_cut_off_is_called_so(
+    pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    text = "".join(f"{number * 7919 % 1000},{number},512,r,0.5\n" for number in range(100_000))
+    path = tmp_path / "cut.spc"
+    path.write_bytes(pack(text.encode())[:-1000])
+    assert f"{path} is cut off" in refusal(path, tmp_path)

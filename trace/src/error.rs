@@ -28,8 +28,14 @@ pub enum Error {
 }
 
 impl Error {
-    /// Reading a file failed.
+    /// Reading a file failed. One that ends too early was packed, and a part of it is missing.
     pub fn reading(path: &Path, source: io::Error) -> Error {
+        if source.kind() == io::ErrorKind::UnexpectedEof {
+            return Error::Malformed(format!(
+                "{} is cut off: the end of what is packed in it is missing ({source}): copy it anew",
+                path.display()
+            ));
+        }
         Error::Io { doing: "read", path: path.to_owned(), source }
     }
 

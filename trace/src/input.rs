@@ -216,7 +216,10 @@ impl Input {
             format.title()
         )];
         if !unknown.is_empty() {
-            origin.push(format!("{} files of the archive are no traces", unknown.len()));
+            origin.push(match unknown.len() {
+                1 => "1 file of the archive is no trace".to_owned(),
+                count => format!("{count} files of the archive are no traces"),
+            });
         }
         let parts: Vec<Part> = told.into_iter().map(|(part, _)| part).collect();
         let mut input = Input {

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::reader::{BATCH, Reader, Volumes};
 use crate::record::Record;
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr, memchr_iter, memchr2};
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -238,8 +238,24 @@ pub fn integer(text: &[u8]) -> Option<u64> {
 }
 
 /// A decimal number of a unit of 10^-`places` in whole units: seconds in ns with 9. Further places
-/// are cut off.
+/// are cut off. It may have an exponent, as programs print small numbers: `1.49e-06`.
 pub fn decimal(text: &[u8], places: u32) -> Option<u64> {
+    if let Some(e) = memchr2(b'e', b'E', text) {
+        let exponent: i32 = std::str::from_utf8(&text[e + 1..]).ok()?.parse().ok()?;
+        let shifted = i32::try_from(places).ok()?.checked_add(exponent)?;
+        return match u32::try_from(shifted) {
+            // More would not fit.
+            Ok(places) => (places < 20).then(|| plain_decimal(&text[..e], places))?,
+            Err(_) => {
+                let whole = plain_decimal(&text[..e], 0)?;
+                Some(10u64.checked_pow(shifted.unsigned_abs()).map_or(0, |scale| whole / scale))
+            }
+        };
+    }
+    plain_decimal(text, places)
+}
+
+fn plain_decimal(text: &[u8], places: u32) -> Option<u64> {
     let (whole, part) = match memchr(b'.', text) {
         Some(point) => (&text[..point], &text[point + 1..]),
         None => (text, &[][..]),

@@ -118,9 +118,7 @@ impl Pairing {
                     return;
                 }
                 if event.preflush {
-                    let flush = Record { offset_bytes: 0, length_bytes: 0, fua: false, ..record };
-                    let flush = Record { operation: Operation::Flush, ..flush };
-                    self.pending.push_back((flush, Fate::Done));
+                    self.pending.push_back((record.flush_before(), Fate::Done));
                 }
                 self.under_way
                     .entry(key)

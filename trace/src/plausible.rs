@@ -24,6 +24,10 @@ const SPAN_NS_MAX: u64 = 10 * 365 * 86_400 * 1_000_000_000;
 /// some tens, so that so many tell it surely.
 const LENGTHS: u32 = 64;
 
+/// Sectors that a single transfer has at most in most traces: 1 MiB. Bytes are mostly more than so
+/// many, so that lengths up to this are no bytes that were taken for sectors.
+const SECTORS_USUAL_MAX: u64 = 2048;
+
 /// Refuses records that no such trace has.
 pub(crate) struct Plausible {
     reader: Box<dyn Reader>,
@@ -34,11 +38,22 @@ pub(crate) struct Plausible {
     lengths: u32,
     /// Of the lengths, those that are multiples of a sector, in the unit of the format.
     in_sectors: u32,
+    /// The longest of them, in the unit of the format.
+    longest: u64,
 }
 
 impl Plausible {
     pub(crate) fn new(reader: Box<dyn Reader>, format: Format, path: PathBuf) -> Plausible {
-        Plausible { reader, format, path, read: 0, first_ns: None, lengths: 0, in_sectors: 0 }
+        Plausible {
+            reader,
+            format,
+            path,
+            read: 0,
+            first_ns: None,
+            lengths: 0,
+            in_sectors: 0,
+            longest: 0,
+        }
     }
 
     fn wrong(&self, what: &str) -> Error {
@@ -86,12 +101,14 @@ impl Plausible {
             "sectors" => record.length_bytes / SECTOR_BYTES,
             _ => record.length_bytes,
         };
+        self.longest = self.longest.max(counted);
         self.lengths += 1;
         self.in_sectors += u32::from(counted.is_multiple_of(SECTOR_BYTES));
         if self.lengths < LENGTHS {
             return Ok(());
         }
-        if unit == "sectors" && self.in_sectors == LENGTHS {
+        let are_long = self.longest > SECTORS_USUAL_MAX;
+        if unit == "sectors" && self.in_sectors == LENGTHS && are_long {
             return Err(self.wrong(
                 "all of the first lengths are multiples of 512, which lengths in bytes are and \
                  those in sectors are not",

@@ -49,6 +49,18 @@ impl Record {
         }
     }
 
+    /// The flush that is issued before this I/O where one belongs to it.
+    pub const fn flush_before(&self) -> Record {
+        Record {
+            offset_bytes: 0,
+            length_bytes: 0,
+            fua: false,
+            operation: Operation::Flush,
+            latency_ns: None,
+            ..*self
+        }
+    }
+
     /// The byte behind the last one.
     pub const fn end_bytes(&self) -> u64 {
         self.offset_bytes.saturating_add(self.length_bytes)

@@ -59,8 +59,14 @@ impl LineFormat for Blkparse {
                 integer(sectors)
                     .ok_or_else(|| format!("the length {} is no number", quoted(sectors)))?,
             ),
-            // A flush has no place; a command of the driver has bytes.
-            _ => (0, 0),
+            // A flush has no place, and ends with a process or an error; a command of the driver
+            // has bytes.
+            (Some(end), ..) | (Some(_), Some(end), _) if matches!(end[0], b'[' | b'(') => (0, 0),
+            _ => {
+                return Err("it does not say where, as SECTOR + SECTORS: let blkparse print its \
+                            default output, without -f"
+                    .to_owned());
+            }
         };
         let time_ns = seconds(time, "time")?;
         let Some((preflush, mut record)) = record(letters, time_ns, sector, sectors)? else {
@@ -114,17 +120,7 @@ impl LineFormat for TraceEvents {
         let Some(place) = place_of_event(line) else { return Ok(()) };
         let (before, event) = line.split_at(place);
         let Some(colon) = memmem::find(event, b":") else { return Ok(()) };
-        let step = match &event[..colon] {
-            b"block_bio_queue" => Step::Queue,
-            b"block_bio_complete" => Step::QueuedComplete,
-            b"block_io_start" if !self.has_bios => Step::Queue,
-            b"block_io_done" if !self.has_bios => Step::QueuedComplete,
-            b"block_rq_issue" => Step::Issue,
-            b"block_rq_requeue" => Step::Requeue,
-            b"block_rq_complete" => Step::Complete,
-            _ => return Ok(()),
-        };
-        self.has_bios |= event.starts_with(b"block_bio_");
+        let Some(step) = step_of(&event[..colon], &mut self.has_bios) else { return Ok(()) };
         let before = before.strip_suffix(b"block:").unwrap_or(before);
         let mut rest = words_of(&event[colon + 1..]);
         let device = rest.next().filter(|word| is_device(word)).ok_or("it names no device")?;
@@ -165,6 +161,23 @@ impl LineFormat for TraceEvents {
     }
 }
 
+/// What an event of the kernel says of an I/O, by its name; `has_bios` is whether there were events of
+/// what file systems queue, which `block_io_start` says once more.
+pub(crate) fn step_of(name: &[u8], has_bios: &mut bool) -> Option<Step> {
+    let step = match name {
+        b"block_bio_queue" => Step::Queue,
+        b"block_bio_complete" => Step::QueuedComplete,
+        b"block_io_start" if !*has_bios => Step::Queue,
+        b"block_io_done" if !*has_bios => Step::QueuedComplete,
+        b"block_rq_issue" => Step::Issue,
+        b"block_rq_requeue" => Step::Requeue,
+        b"block_rq_complete" => Step::Complete,
+        _ => return None,
+    };
+    *has_bios |= name.starts_with(b"block_bio_");
+    Some(step)
+}
+
 /// Processor and process, of what stands before the event.
 fn who(before: &[u8]) -> (Option<u32>, Option<u32>) {
     let mut last: &[u8] = b"";
@@ -195,13 +208,23 @@ fn record(
     sector: u64,
     sectors: u64,
 ) -> Result<Option<(bool, Record)>, Wrong> {
-    let bytes = |count: u64, what: &str| {
-        count
-            .checked_mul(SECTOR_BYTES)
-            .filter(|value| i64::try_from(*value).is_ok())
-            .ok_or_else(|| format!("the {what} {count} is too large to be one"))
-    };
-    let length_bytes = bytes(sectors, "number of sectors")?;
+    io_of(letters, time_ns, sector, bytes_of(sectors, "number of sectors")?)
+}
+
+fn bytes_of(sectors: u64, what: &str) -> Result<u64, Wrong> {
+    sectors
+        .checked_mul(SECTOR_BYTES)
+        .filter(|value| i64::try_from(*value).is_ok())
+        .ok_or_else(|| format!("the {what} {sectors} is too large to be one"))
+}
+
+/// An I/O by its letters, and whether a flush comes before it. `None` for what is no I/O.
+pub(crate) fn io_of(
+    letters: &[u8],
+    time_ns: u64,
+    sector: u64,
+    length_bytes: u64,
+) -> Result<Option<(bool, Record)>, Wrong> {
     let said = rwbs::parse(letters, length_bytes)
         .ok_or_else(|| format!("the letters {} say no operation", quoted(letters)))?;
     let Some(operation) = said.operation else { return Ok(None) };
@@ -213,11 +236,11 @@ fn record(
         let flush = Record::new(time_ns, Operation::Flush, 0, 0);
         return Ok(said.preflush.then_some((false, flush)));
     }
-    let record = Record::new(time_ns, operation, bytes(sector, "sector")?, length_bytes);
+    let record = Record::new(time_ns, operation, bytes_of(sector, "sector")?, length_bytes);
     Ok(Some((said.preflush, Record { fua: said.fua, ..record })))
 }
 
-fn words_of(line: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+pub(crate) fn words_of(line: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 

@@ -21,6 +21,19 @@ fn direction(text: &[u8]) -> Result<Operation, Wrong> {
     }
 }
 
+/// A response time. One that is not there, or is below zero, as a clock that was set back makes it,
+/// is not known.
+fn response_of(
+    text: &[u8],
+    read: impl Fn(&[u8]) -> Result<u64, Wrong>,
+) -> Result<Option<u64>, Wrong> {
+    match text.strip_prefix(b"-") {
+        Some(size) => read(size).map(|_| None),
+        None if text.is_empty() => Ok(None),
+        None => read(text).map(Some),
+    }
+}
+
 fn columns<const N: usize>(line: &[u8]) -> Result<[&[u8]; N], Wrong> {
     fields::<N>(line, b',').ok_or_else(|| format!("it has fewer than {N} columns"))
 }
@@ -54,7 +67,7 @@ impl LineFormat for Msr {
         self.name.push(b'.');
         self.name.extend_from_slice(disk);
         let record = Record {
-            latency_ns: Some(scaled(response, 100, "response time")?),
+            latency_ns: response_of(response, |text| scaled(text, 100, "response time"))?,
             volume: out.volumes.number(&self.name).ok_or("there are too many volumes")?,
             ..Record::new(
                 time,
@@ -136,11 +149,7 @@ impl LineFormat for Systor {
             return Ok(());
         }
         let record = Record {
-            latency_ns: if response.is_empty() {
-                None
-            } else {
-                Some(seconds(response, "response")?)
-            },
+            latency_ns: response_of(response, |text| seconds(text, "response"))?,
             volume: out.volume(volume)?,
             ..Record::new(
                 seconds(time, "time")?,

@@ -5,11 +5,15 @@ use crate::lines::{BYTE_ORDER_MARK, integer, quoted};
 use memchr::memmem;
 
 /// Beginnings of binary files.
-const BINARY: [(&[u8], &str); 12] = [
+const BINARY: [(&[u8], &str); 13] = [
     (b"PK\x03\x04", "it is a zip archive: unpack it with unzip"),
     (b"7z\xbc\xaf\x27\x1c", "it is an archive of 7-Zip: unpack it"),
     (b"Rar!", "it is an archive of RAR: unpack it"),
     (b"\x04\x22\x4d\x18", "it is packed by lz4: unpack it with unlz4"),
+    (
+        b"\x78\x9c",
+        "it is packed by zlib: a log of fio's (.fz) is unpacked by fio --inflate-log=FILE",
+    ),
     (b"\x1f\x9d", "it is packed by compress: unpack it with uncompress"),
     (b"PERFILE2", "it is perf's own recording: print it with perf script, which is read"),
     (b"\x17\x08\x44tracing", "it is trace-cmd's own recording: print it with trace-cmd report"),
@@ -27,7 +31,7 @@ const UTF_16: &str =
     "it is text in UTF-16, as PowerShell writes it: make UTF-8 of it with iconv -f UTF-16 -t UTF-8";
 
 /// Words of texts, which stand together in one of the first lines of such a file.
-const TEXT: [(&[&[u8]], &str); 23] = [
+const TEXT: [(&[&[u8]], &str); 22] = [
     (
         &[b"version https://git-lfs"],
         "it is a pointer of Git LFS: fetch the file itself with git lfs pull",
@@ -38,11 +42,6 @@ const TEXT: [(&[&[u8]], &str); 23] = [
         &[b"\"fio version\""],
         "it is a result of fio as JSON: read it with fourcorners import; a trace is its iolog or a \
          log with log_offset=1",
-    ),
-    (
-        &[b"COMM", b"PID", b"DISK", b"SECTOR"],
-        "it is a table of biosnoop, whose times are those of completions as it printed them: \
-         record with fourcorners capture, blktrace or perf",
     ),
     (
         &[b"COMM", b"PID", b"DISK"],
@@ -110,13 +109,24 @@ pub(crate) fn what_it_is(head: &[u8]) -> String {
     }
     if !is_text(head) {
         let unknown = "its content is that of no format that is known";
-        return match oracle_general::has_hashes(head) {
-            true => format!(
+        if head.iter().all(|byte| *byte == 0) {
+            return "it begins with zeros only, as a file that was never written".to_owned();
+        }
+        if oracle_general::has_hashes(head) {
+            return format!(
                 "{unknown}; if it is oracleGeneral, its objects are hashes, such as those of a web \
                  cache, and no sectors of a drive"
-            ),
-            false => format!("{unknown}: docs/traces.md lists them"),
-        };
+            );
+        }
+        // That would be told, but for its length.
+        if oracle_general::OracleGeneral::can_be(head) {
+            return format!(
+                "{unknown}; if it is oracleGeneral, it ends within an I/O, of which each has {} \
+                 bytes",
+                oracle_general::RECORD_BYTES
+            );
+        }
+        return format!("{unknown}: docs/traces.md lists them");
     }
     if let Some(what) = fio_log_without_places(head) {
         return what.to_owned();

@@ -1,10 +1,12 @@
 //! The formats that can be read, each told by its content.
 
+mod biosnoop;
 pub(crate) mod blktrace;
 mod block_events;
 pub(crate) mod csv_traces;
 mod fio;
 pub(crate) mod foreign;
+mod lttng;
 pub(crate) mod oracle_general;
 pub(crate) mod own_csv;
 pub(crate) mod parquet;
@@ -13,9 +15,11 @@ mod word_traces;
 
 use crate::lines::{BYTE_ORDER_MARK, LineFormat, Lines, decimal, fields, integer, words};
 use crate::reader::Reader;
+use biosnoop::Biosnoop;
 use block_events::{Blkparse, TraceEvents};
 use csv_traces::{Alibaba, Etw, Msr, Spc, Systor, Tencent};
 use fio::{Iolog, WriteLog};
+use lttng::Lttng;
 use oracle_general::OracleGeneral;
 use own_csv::OwnCsv;
 use std::io::Read;
@@ -58,6 +62,10 @@ pub enum Format {
     Blkparse,
     /// Lines of tracefs, trace-cmd and `perf script`.
     TraceEvents,
+    /// Block events of LTTng as babeltrace prints them.
+    Lttng,
+    /// Tables of biosnoop.
+    Biosnoop,
     /// The ASCII traces of DiskSim, MQSim and SSDsim.
     DiskSim,
     /// What DiskMon of Sysinternals saves.
@@ -79,7 +87,7 @@ pub(crate) enum Clock {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 19] = [
+    pub const ALL: [Format; 21] = [
         Format::Parquet,
         Format::Csv,
         Format::FioIolog,
@@ -96,6 +104,8 @@ impl Format {
         Format::Blktrace,
         Format::Blkparse,
         Format::TraceEvents,
+        Format::Lttng,
+        Format::Biosnoop,
         Format::DiskSim,
         Format::DiskMon,
         Format::Vscsi,
@@ -120,6 +130,8 @@ impl Format {
             Format::Blktrace => "blktrace",
             Format::Blkparse => "blkparse",
             Format::TraceEvents => "trace-events",
+            Format::Lttng => "lttng",
+            Format::Biosnoop => "biosnoop",
             Format::DiskSim => "disksim",
             Format::DiskMon => "diskmon",
             Format::Vscsi => "vscsi",
@@ -134,9 +146,13 @@ impl Format {
     pub(crate) const fn clock(self) -> Clock {
         match self {
             Format::Msr | Format::Alibaba | Format::Tencent | Format::Systor => Clock::Unix,
-            Format::Fiu | Format::Nexus | Format::Etw | Format::TraceEvents | Format::Vscsi => {
-                Clock::Uptime
-            }
+            Format::Fiu
+            | Format::Nexus
+            | Format::Etw
+            | Format::TraceEvents
+            | Format::Lttng
+            | Format::Biosnoop
+            | Format::Vscsi => Clock::Uptime,
             _ => Clock::Start,
         }
     }
@@ -151,6 +167,8 @@ impl Format {
             | Format::OracleGeneral
             | Format::Blkparse
             | Format::TraceEvents
+            | Format::Lttng
+            | Format::Biosnoop
             | Format::DiskMon => "seconds",
             Format::FioIolog | Format::Etw | Format::Vscsi => "µs",
             Format::FioLog => "ms",
@@ -187,6 +205,8 @@ impl Format {
             Format::Blktrace => "binary events of blktrace",
             Format::Blkparse => "the output of blkparse",
             Format::TraceEvents => "block events of tracefs or perf",
+            Format::Lttng => "block events of LTTng",
+            Format::Biosnoop => "a table of biosnoop",
             Format::DiskSim => "an ASCII trace of DiskSim, MQSim or SSDsim",
             Format::DiskMon => "a log of DiskMon",
             Format::Vscsi => "vscsi of CloudPhysics",
@@ -247,12 +267,19 @@ fn told_by_line(line: &[u8]) -> Option<Format> {
     if Blkparse::is_event(line) {
         return Some(Format::Blkparse);
     }
+    if Lttng::is_event(line) {
+        return Some(Format::Lttng);
+    }
+    if Biosnoop::is_header(line) {
+        return Some(Format::Biosnoop);
+    }
     let is_number = |text: &[u8]| integer(text).is_some();
     let is_time = |text: &[u8]| text.contains(&b'.') && decimal(text, 9).is_some();
     let is_direction = |text: &[u8]| matches!(text, b"R" | b"W" | b"r" | b"w");
     if let Some([time, _, disk, operation, offset, _, response]) = fields::<7>(line, b',')
-        && matches!(operation, b"Read" | b"Write")
-        && [time, disk, offset, response].into_iter().all(is_number)
+        && (operation.eq_ignore_ascii_case(b"Read") || operation.eq_ignore_ascii_case(b"Write"))
+        && [time, disk, offset].into_iter().all(is_number)
+        && is_number(response.strip_prefix(b"-").unwrap_or(response))
     {
         return Some(Format::Msr);
     }
@@ -346,6 +373,8 @@ pub(crate) fn reader(
         Format::Etw => lines(input, path, told, Etw::default()),
         Format::Blkparse => lines(input, path, told, Blkparse::default()),
         Format::TraceEvents => lines(input, path, told, TraceEvents::default()),
+        Format::Lttng => lines(input, path, told, Lttng::default()),
+        Format::Biosnoop => lines(input, path, told, Biosnoop::default()),
         Format::DiskSim => lines(input, path, told, DiskSim),
         Format::DiskMon => lines(input, path, told, DiskMon),
         Format::OracleGeneral => Box::new(OracleGeneral::new(input, path, name)),

@@ -51,7 +51,8 @@ pub(crate) fn has_hashes(head: &[u8]) -> bool {
 
 fn in_order(head: &[u8], fits: impl Fn(u64, u32) -> bool) -> bool {
     let mut last = 0;
-    let mut count = 0;
+    // Zeros alone are a file that was never written.
+    let mut has_length = false;
     for record in head.chunks_exact(RECORD_BYTES).take(64) {
         let (time, object, length, next) = parts(record);
         // -1 and -2 are written where no request comes again, or that is not known.
@@ -59,9 +60,9 @@ fn in_order(head: &[u8], fits: impl Fn(u64, u32) -> bool) -> bool {
             return false;
         }
         last = time;
-        count += 1;
+        has_length |= length > 0;
     }
-    count > 0
+    has_length
 }
 
 fn parts(record: &[u8]) -> (u32, u64, u32, i64) {
