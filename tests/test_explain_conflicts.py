@@ -307,6 +307,15 @@ def test_larger_windows_lie_on_slower_kinds_of_pages_too() -> None:
     assert Seen(window=few | {4096 << 8: 45.0}).stripe_bytes is None
 
 
+def test_a_window_gains_no_more_than_it_has_places() -> None:
+    """Reads of 2 KiB, which the drive takes for a sequence within 8 KiB, and reads ahead of."""
+    windows = {4096: 1.0, 8192: 3.9, 16384: 7.8, 32768: 8.0, 65536: 8.0}
+    assert Seen(window=windows).stripe_bytes == 4096
+    assert Seen(window=windows | {8192: 7.0}).stripe_bytes is None
+    kept = {4096: 1.0, 8192: 17.0, 16384: 17.0, 32768: 17.0, 65536: 9.0, 131072: 9.0}
+    assert Seen(window=kept).stripe_bytes is None
+
+
 def test_places_that_show_no_turn_are_not_those_of_one_die() -> None:
     """Reads of places that were never read before lie on all dies, unless a stride of whole turns
     was found."""

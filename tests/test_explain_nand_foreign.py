@@ -13,6 +13,7 @@ from fourcorners.analysis.internals.nand.erasures import ends_sharply, in_step
 from fourcorners.analysis.internals.nand.page_kinds import Kinds
 from fourcorners.analysis.internals.nand.programs import (
     Programs,
+    beside_s,
     bounded,
     by_rounds,
     further_planes_s,
@@ -250,3 +251,16 @@ def test_no_program_takes_less_than_nothing(beside_s: float, code: str) -> None:
     assert answer.said.code == f"program_time.{code}"
     assert of_round((1e-3, 2e-3), 2e-3).said.code == "program_time.round_of_anything"
     assert of_round((1e-3, 2e-3), 0.5e-3).said.code == "program_time.round_of_transfers"
+
+
+def test_what_a_write_has_beside_the_program_may_be_no_more_than_a_buffered_write() -> None:
+    """Reads have the correction of errors besides, here of 30 us."""
+    plain = SimpleNamespace(latency_percentile_s=lambda _: 14e-6)
+    view = SimpleNamespace(
+        once=lambda of: [plain] if getattr(of, "__self__", None) is read_cost.PLAIN else None,
+        value={"mapping_unit": 4096.0, "page_bytes": 4096.0, "stripe_bytes": 4096.0}.get,
+    )
+    cost = _cost(idle_s=96e-6, die_s=50e-6)
+    least, most = beside_s(cast(View, view), cost)
+    assert least == pytest.approx(14e-6)
+    assert most >= 46e-6

@@ -186,6 +186,10 @@ class Seen:
         """The first window that is faster than a single place."""
         if len(self.window) < 2:
             return None
+        places = {w: w / self.block_bytes for w in self.window}
+        if any(iops > APART * places[w] * self.one_die for w, iops in self.window.items()):
+            # Each place is on one die: what gains more than that is kept in memory.
+            return None
         beyond = next((w for w, iops in self.window.items() if iops > APART * self.one_die), None)
         return beyond if beyond is not None and self._steady(beyond) else None
 

@@ -151,21 +151,23 @@ def programs(view: View) -> Programs | Said:
     kinds = page_kinds(forced)
     if kinds is None:
         return say("program_time.many_times")
-    found = Programs(kinds, _beside(view, cost), view.once(turn_s), None)
+    found = Programs(kinds, beside_s(view, cost), view.once(turn_s), None)
     found = replace(found, waited_s=_waited(view, cost, found.time_s(kinds.seconds[-1])))
     if found.may_be_in_a_row:
         return say("program_time.in_a_row", quickest=kinds.seconds[0], slowest=kinds.seconds[-1])
     return bounded(found, view.once(by_rounds))
 
 
-def _beside(view: View, cost: ReadCost) -> tuple[float, float]:
+def beside_s(view: View, cost: ReadCost) -> tuple[float, float]:
     """What a forced write has beside the program, at least and at most."""
     most = cost.over_channel(*cost.small_bytes)[1]
     if cost.die_s is None:
         # The array's part of a read is not known.
         command = (cost.memory_s or 0.0, cost.idle_s)
     else:
-        command = (cost.idle_s - cost.die_s, cost.idle_s - cost.die_s + most)
+        rest_s = cost.idle_s - cost.die_s
+        # What corrects errors after a read is no part of a write: one to the buffer has the rest.
+        command = (min(rest_s, median_s(PLAIN(view)) or rest_s), rest_s + most)
     unit = view.value("mapping_unit")
     moved = cost.small_bytes
     if unit is None and cost.of_channel and moved[0] == moved[1]:
