@@ -144,5 +144,8 @@ class ToldOptions:
         if self.read_share == 0:
             return writes or default
         if (reads or default) != (writes or default):
-            raise self.error(f"{key}: reads and writes of one job cannot differ in it here")
+            raise self.error(
+                f"{key}={self.told.get(key)} is refused: reads and writes of one job cannot differ "
+                "in it here: write one job that reads and one that writes"
+            )
         return reads or default
