@@ -395,6 +395,8 @@ def test_the_page_shows_what_the_comparison_says() -> None:
         fail_if=["read_iops > 1.5 * baseline"],
     )
     text = render_page(comparison)
+    # It has the margins of the rest.
+    assert text.index("</footer>") < text.index("</main>")
     assert "&lt;b&gt;slow" in text
     assert "<b>slow" not in text
     assert "<script" not in text
