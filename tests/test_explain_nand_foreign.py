@@ -37,6 +37,16 @@ def test_a_round_of_dies_at_other_kinds_of_pages_takes_the_slowest() -> None:
     assert low <= (slow + quick) / 2 <= high
 
 
+def test_a_round_that_is_longer_than_a_forced_write_bounds_no_program() -> None:
+    """The dies wait for each other's transfers while they empty the buffer."""
+    program_s, beside_s = 2.484e-3, 38e-6
+    kinds = Kinds((program_s + beside_s,), (0.0,), 120, (1.0,), 0.04)
+    bounds = (12e-6, 80e-6)
+    found = bounded(Programs(kinds, bounds, 2.605e-3, program_s), (2.55e-3, 2.65e-3))
+    assert isinstance(found, Programs)
+    assert found.beside_s == bounds
+
+
 def _waits(piled: float, count: int) -> Floats:
     """Of reads that come at any time of an erasure of 3 ms, and some that wait for a program of
     1.8 ms besides."""

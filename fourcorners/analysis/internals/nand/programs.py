@@ -251,10 +251,11 @@ def bounded(found: Programs, rounds: tuple[float, float] | None) -> Programs | S
         return say("program_time.not_shown_twice", **shown)
     if turn is not None:
         least = min(max(least, mean - turn), most)
-    if rounds is not None:
-        # Dies that are at pages of different kinds wait for each other, so that a round takes
-        # between the mean and the slowest kind.
-        most = max(min(most, slowest - rounds[0]), least)
+    # Dies that are at pages of different kinds wait for each other, so that a round takes between
+    # the mean and the slowest kind. One that leaves no time beside the program has waits in it,
+    # too, and bounds nothing.
+    if rounds is not None and slowest - rounds[0] > least:
+        most = min(most, slowest - rounds[0])
     return replace(found, beside_s=(least, most))
 
 
