@@ -206,6 +206,11 @@ def _cautions(subjects: Sequence[ComparedRuns]) -> list[str]:
         seen = {getattr(run.manifest, what) for subject in subjects for run in subject.runs}
         if len(seen) > 1:
             cautions.append(f"The runs differ in their {what}: {', '.join(sorted(seen))}.")
+    if any(run.manifest.suite == "served" for subject in subjects for run in subject.runs):
+        cautions.append(
+            "Programs chose what the served drives did: unless the same ones ran in the same way, "
+            "they may have made the difference."
+        )
     for subject in subjects:
         said = dict.fromkeys(left_out(run.manifest) for run in subject.runs)
         cautions += [f"{subject.label}: {sentence}" for sentence in said if sentence]

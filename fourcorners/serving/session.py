@@ -81,13 +81,14 @@ def keep_session(
     events = json.loads(raw.events_json)
     lateness = distribution(raw.lateness)
     late_share = events["late"] / events["answers"] if events["answers"] else 0.0
-    point: dict[str, Fact] = {
-        "speed": speed,
+    # No part of the point: it came of the session, and no two sessions would be at the same one.
+    late = {
         "late_share": late_share,
         "lateness_p50_s": lateness.percentile_s(50),
         "lateness_p99_s": lateness.percentile_s(99),
         "lateness_max_s": lateness.max_s,
     }
+    point: dict[str, Fact] = {"speed": speed}
     recording = from_raw(raw.recording, simulated=True).placed(
         id="served/io", test="served", label="all that programs asked for", point=point
     )
@@ -99,7 +100,7 @@ def keep_session(
         writer.text(schema.DRIVE, target.drive_text)
     for name, text in target.member_texts.items():
         writer.text(schema.MEMBER.format(name), text)
-    writer.text(schema.SERVED, json.dumps(events, indent=1) + "\n")
+    writer.text(schema.SERVED, json.dumps({**events, **late}, indent=1) + "\n")
     manifest = Manifest(
         schema_version=SCHEMA_VERSION,
         id=writer.name,
