@@ -218,24 +218,38 @@ def test_an_amplification_that_the_bytes_before_the_cliff_contradict_is_not_give
     assert [check.holds for check in checks] == ([] if status is None else [status])
 
 
+def _collects(run: FakeRun) -> None:
+    for part, elapsed_s in enumerate(COLLECTING):
+        name, iops = f"probe-overwrite/{part}", 256 / elapsed_s
+        about: dict[str, Any] = {"block_bytes": 4096, "stage": "overwrite"}
+        run.add(name, "write", iops=iops, elapsed_s=elapsed_s, **about)
+
+
 @pytest.mark.parametrize(("unit", "least"), [(4, 4), (64, 0), (0, 64)])
 def test_writes_of_less_than_a_unit_do_not_count_the_spare_area(unit: int, least: int) -> None:
     """A drive that maps or unmaps no less than 64 KiB puts each random write into a unit."""
     run = FakeRun()
     run.add("probe-overwrite/fill", "write", iops=20_000.0, elapsed_s=12.8, stage="fill")
-    for part, seconds in enumerate(COLLECTING):
-        run.add(
-            f"probe-overwrite/{part}",
-            "write",
-            iops=256 / seconds,
-            elapsed_s=seconds,
-            block_bytes=4096,
-            stage="overwrite",
-        )
+    _collects(run)
     sizes = {"mapping_unit": 1024.0 * unit or None, "trim_granularity": 1024.0 * least}
     found = spare_area.by_cliff(view_of(run, **sizes, write_buffer_bytes=1e6))
     assert (found.value is None) == (64 in (unit, least))
     assert found.value or found.said.code == "over_provisioning.part_of_unit"
+
+
+@pytest.mark.parametrize(("pace", "told"), [(1.0, True), (0.55, False)])
+def test_slow_writes_of_no_known_unit_may_take_more_room(pace: float, told: bool) -> None:
+    """As of four drives with parity (RAID 5): each small write is one of data and one of parity."""
+    run = FakeRun()
+    fill_s = 1000 * pace * COLLECTING[0]
+    run.add("probe-overwrite/fill", "write", iops=256_000 / fill_s, elapsed_s=fill_s, stage="fill")
+    edges_ns = np.linspace(0, 1e9 * fill_s, 1001).astype(int)
+    fill = (edges_ns[:-1], edges_ns[1:], np.full(1000, 256))
+    run.histograms["probe-overwrite/fill", "write"] = fill
+    _collects(run)
+    found = spare_area.by_cliff(view_of(run, link_ceiling=1e9, write_buffer_bytes=1e6))
+    assert (found.value is not None) == told
+    assert told or found.said.code == "op_by_cliff.more_room"
 
 
 @pytest.mark.parametrize(("reads", "told"), [(12_000.0, True), (263.0, False)])

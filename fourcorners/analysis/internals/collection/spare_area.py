@@ -295,14 +295,19 @@ def _hidden(view: View) -> Answer | None:
 def _fills_pages(view: View) -> bool | None:
     """Whether the random writes take as much room as the large ones of the fill, as their equal
     pace shows; ``None`` where something other than flash may limit both."""
+    pace = view.once(_pace)
+    return None if pace is None else pace >= _SAME_PAGES
+
+
+def _pace(view: View) -> float | None:
+    """The rate of the random writes before the cliff over that of the fill, in bytes; ``None``
+    where something other than flash may limit both."""
     cliff, link = view.once(cliff_of), view.value("link_ceiling")
     if cliff is None or link is None:
         return None
     user, part = _user_bytes(view), parts(OVERWRITE(view))[0][0]
     late = completion_curve(view.run, FILL(view)[0]).rate(_LATE_SHARE * user, user)
-    if late > _BELOW_LINK * link:
-        return None
-    return part / cliff.fresh_s >= _SAME_PAGES * late
+    return None if late > _BELOW_LINK * link else part / cliff.fresh_s / late
 
 
 def _user_bytes(view: View) -> float:
@@ -340,17 +345,20 @@ def by_cliff(view: View) -> Answer:
     low = share - margin - (most - held + cliff.onset_bytes + cliff.doubtful_bytes) / user
     high = share + margin + (held - least + cliff.onset_bytes) / user
     high += earliest_plane(view, written) * share
+    # A page may be filled in part, and an array write parity with each write, if they are slower.
+    pace = None if through or view.value("mapping_unit") else view.once(_pace)
+    room = 1.0 if pace is None or pace >= _SAME_PAGES else 1 / pace
+    high *= room
     if high - low > 2 * UNSURE * share:
+        if room - 1 > 2 * UNSURE:
+            return unknown(say("op_by_cliff.more_room", room=room))
         if most - least > margin * user:
             return unknown(say("op_by_cliff.in_buffer", most=most, written=cliff.written_bytes))
         return unknown(say("op_by_cliff.few_units"))
-    detail = {
-        "written_bytes": written,
-        "onset_bytes": cliff.onset_bytes,
-        "goodness": {"part": cliff.part},
-    }
-    said = say("soft" if cliff.onset_bytes else "measured")
-    return _tested(view, known(share, said, interval=(max(low, 0.0), high), detail=detail))
+    goodness = {"part": cliff.part}
+    detail = {"written_bytes": written, "onset_bytes": cliff.onset_bytes, "goodness": goodness}
+    said, interval = say("soft" if cliff.onset_bytes else "measured"), (max(low, 0.0), high)
+    return _tested(view, known(share, said, interval=interval, detail=detail))
 
 
 def _tested(view: View, answer: Answer) -> Answer:
