@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -339,6 +340,8 @@ def test_a_preview_tells_time_writes_and_destruction_and_does_nothing(
     shown = capsys.readouterr().out
     assert "Destroyed: the content of file" in shown
     assert "drive writes" in shown
+    assert main(["run", "snia-iops", "file", "--size", "1GiB", "--dry-run"]) == 0
+    assert re.search(r"TB, \d+,\d+ drive writes", capsys.readouterr().out)
     assert "Should it be interrupted: at most 33:26" in shown
     assert "Time: about 33:26" in [line.rstrip() for line in shown.splitlines()]
     assert list(tmp_path.iterdir()) == [], "neither the file nor a run folder was made"

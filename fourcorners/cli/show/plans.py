@@ -74,7 +74,7 @@ def _written(drive_writes: float, count: float | None = None) -> str:
     if not drive_writes and not count:
         return "nothing"
     little = 0 < drive_writes < 1e-4
-    writes = f"{'less than 0.0001' if little else f'{drive_writes:.3g}'} drive writes"
+    writes = f"{'less than 0.0001' if little else wording.number(float(drive_writes))} drive writes"
     if count is not None:
         return f"up to {wording.amount(count)}, {writes}"
     return writes if little else f"up to {writes}"
