@@ -215,9 +215,10 @@ def test_the_largest_that_all_hit_is_told_from_a_late_hit() -> None:
     assert bracket({1: True}) == (1, None)
 
 
-def test_reads_at_one_distance_meet_nothing_that_those_at_another_left() -> None:
+@pytest.mark.parametrize("keeps_state", [True, False])
+def test_reads_at_one_distance_meet_nothing_that_those_at_another_left(keeps_state: bool) -> None:
     # A disk of several segments still holds what was read ahead at the distances before.
-    subject = Subject("simulated", 100 * 10**9, keeps_state=False)
+    subject = Subject("simulated", 100 * 10**9, keeps_state=keeps_state)
     [planned] = find_suite("probe-caches").plan(subject, 1).tests
     [phase] = planned.phases
     points = [m for m in phase.measurements if "distance_bytes" in m.axes]

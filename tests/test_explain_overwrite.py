@@ -219,10 +219,9 @@ def test_an_amplification_that_the_bytes_before_the_cliff_contradict_is_not_give
 
 
 def _collects(run: FakeRun) -> None:
-    for part, elapsed_s in enumerate(COLLECTING):
-        name, iops = f"probe-overwrite/{part}", 256 / elapsed_s
+    for part, taken_s in enumerate(COLLECTING):
         about: dict[str, Any] = {"block_bytes": 4096, "stage": "overwrite"}
-        run.add(name, "write", iops=iops, elapsed_s=elapsed_s, **about)
+        run.add(f"probe-overwrite/{part}", "write", iops=256 / taken_s, elapsed_s=taken_s, **about)
 
 
 @pytest.mark.parametrize(("unit", "least"), [(4, 4), (64, 0), (0, 64)])
@@ -243,9 +242,8 @@ def test_slow_writes_of_no_known_unit_may_take_more_room(pace: float, told: bool
     run = FakeRun()
     fill_s = 1000 * pace * COLLECTING[0]
     run.add("probe-overwrite/fill", "write", iops=256_000 / fill_s, elapsed_s=fill_s, stage="fill")
-    edges_ns = np.linspace(0, 1e9 * fill_s, 1001).astype(int)
-    fill = (edges_ns[:-1], edges_ns[1:], np.full(1000, 256))
-    run.histograms["probe-overwrite/fill", "write"] = fill
+    at_ns = np.linspace(0, 1e9 * fill_s, 1001).astype(int)
+    run.histograms["probe-overwrite/fill", "write"] = at_ns[:-1], at_ns[1:], np.full(1000, 256)
     _collects(run)
     found = spare_area.by_cliff(view_of(run, link_ceiling=1e9, write_buffer_bytes=1e6))
     assert (found.value is not None) == told

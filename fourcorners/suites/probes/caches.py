@@ -105,21 +105,24 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         return Measurement(f"again/{region}", label, workload, axes)
 
     reads_of_each = int(PAUSED_PER_SECOND * parameters.time_s) + 1
-    # Memory may keep what the reads at another distance left in it, so each has a place of its own,
-    # behind all else that is read, where there is room for it.
-    ends = [span]
-    for distance in DISTANCES_BYTES:
-        ends.append(ends[-1] + distance * reads_of_each)
-    halved_from = ends[-1]
-    apart = halved_from + (HALVINGS + 1) * DISTANCES_BYTES[-1] * reads_of_each <= area
+    # Memory may keep what the reads at another distance left in it, so each has a place of its own
+    # where there is room for it. Those that are given come behind all else that is read, and
+    # halved ones, all of one octave, next; where the area ends there, behind the regions that are
+    # read again, and from the end of the area backwards.
+    room = sum(DISTANCES_BYTES) * reads_of_each
+    begin = next((at for at in (span, REGIONS_BYTES[-1]) if at + room <= area // 2), None)
 
     def ahead(distance: int, halved: int = 0) -> Measurement:
-        if not apart:
-            offset = 0
-        elif distance in DISTANCES_BYTES:
-            offset = ends[DISTANCES_BYTES.index(distance)]
-        else:
-            offset = halved_from + halved * DISTANCES_BYTES[-1] * reads_of_each
+        offset = 0
+        if begin is not None and distance in DISTANCES_BYTES:
+            before = DISTANCES_BYTES[: DISTANCES_BYTES.index(distance)]
+            offset = begin + sum(before) * reads_of_each
+        elif begin is not None:
+            octave = min(one for one in DISTANCES_BYTES if one > distance)
+            far = octave * reads_of_each
+            forward, end = begin + room + halved * far, area // block * block
+            offset = forward if begin == span else end - (halved + 1) * far
+            offset = offset if begin + room <= offset <= end - far else 0
         stream = access(
             "read",
             strided(distance),
