@@ -70,11 +70,12 @@ DOUBT = say("any.most_disturbed", disturbed=3, watched=4)
                 read=READ,
                 write_s=0.246,
                 reads=512.6,
-                block=[say("kind.block_at_most", size=11.3 * 2**20)],
+                block=[say("kind.block_copied", size=11.3 * 2**20)],
             ),
             "This looks like a solid-state drive that rewrites a large block for each small "
             "write: a random read costs 480 µs, a random write 246 ms, as much as 513 reads (a"
-            " block of at most about 11.3 MiB).",
+            " block of about 11.3 MiB, or a larger one if the drive copies it faster than the host"
+            " reads and writes).",
         ),
         (
             say(

@@ -113,7 +113,7 @@ def classify(traits: Traits) -> tuple[str, Said]:
         and (traits.write.quickest_s or write_s) >= REWRITE_MIN_S
     ):
         size = traits.rewritten_block_bytes
-        block = [] if size is None else [say("kind.block_at_most", size=size)]
+        block = [] if size is None else [say("kind.block_copied", size=size)]
         return "block-mapped", say(
             "kind.rewrites", read=read, write_s=write_s, reads=write_s / read_s, block=block
         )
