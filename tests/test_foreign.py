@@ -176,6 +176,20 @@ def test_a_folder_never_starts_a_program(
     assert trace.read_text() == started
 
 
+def test_what_a_program_showed_is_explained_without_it(
+    counted: tuple[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    locator, trace = counted
+    assert main(["run", "probe-seeks", locator, "--out", str(tmp_path / "runs"), "--quiet"]) == 0
+    started = trace.read_text()
+    capsys.readouterr()
+    assert main(["explain", str(_run(tmp_path / "runs")), "--json"]) == 0
+    explained = json.loads(capsys.readouterr().out)
+    assert "rotation_rpm" in {finding["name"] for finding in explained["findings"]}
+    assert {"probe": "probe-depth", "reason": "it was not run"} in explained["missing"]
+    assert trace.read_text() == started
+
+
 def test_a_run_goes_on_where_its_program_is_named(
     counted: tuple[str, Path], tmp_path: Path
 ) -> None:

@@ -23,7 +23,7 @@ from fourcorners.suites.common import MIB
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, find_suite
 from fourcorners.target.identity import check_same
-from fourcorners.target.open import open_target, reopen_target
+from fourcorners.target.open import may_start, open_target, reopen_target
 from fourcorners.target.target import Target
 from fourcorners.wording import chosen_size
 
@@ -95,7 +95,8 @@ def explain(
     Args:
         subject: an open target or its locator, which is probed; or a run or its folder, whose
             drive is probed for what the run does not have yet. A file or device of a run is only
-            read: open it with permission to write and pass the target to have it written.
+            read: open it with permission to write and pass the target to have it written. A
+            program that is the drive of a run is not started: only what the run has is explained.
         reads_only: only the probes that read.
         all_probes: also those of a real target of which the first ones showed that they cannot
             identify anything (:func:`fourcorners.analysis.internals.method.futile.reason`).
@@ -127,7 +128,7 @@ def explain(
             return Explanation.of([probed], suite)
     # Before hours go into the probes that are missing.
     subject.check()
-    names = missing_probes(subject, suite)
+    names = _to_probe(subject, suite)
     runs = [subject]
     if names:
         with reopened(subject) as target:
@@ -149,7 +150,7 @@ def preview_explain(
         return preview_runs(suite, [subject], check_subject=check_size, **options)
     run = _run_at(subject, options)
     run.check()
-    names = missing_probes(run, suite)
+    names = _to_probe(run, suite)
     if not names:
         return []
     with reopened(run) as target:
@@ -184,6 +185,15 @@ def missing_probes(run: Run, suite: Suite) -> tuple[str, ...]:
     """The tests of the suite that the run does not have complete."""
     complete = {test.name for test in run.manifest.tests if test.status == "complete"}
     return tuple(entry.name for entry in suite.entries if entry.name not in complete)
+
+
+def _to_probe(run: Run, suite: Suite) -> tuple[str, ...]:
+    """The missing probes; none where the drive is a program, which no folder starts, and some are
+    complete: these are explained, and the others are said to be missing."""
+    names, request = missing_probes(run, suite), run.manifest.request
+    locator = None if request is None else request.opening.locator
+    program = locator is not None and not may_start(locator, ())
+    return () if program and len(names) < len(suite.entries) else names
 
 
 def reopened(run: Run) -> Target:
