@@ -371,6 +371,8 @@ def test_files_of_other_people_are_left_alone(
         pass
     assert main(["serve", VECTOR]) == 2
     assert "--fuse FILE" in capsys.readouterr().err
+    assert main(["serve", VECTOR, "--nbd", f"unix:{tmp_path}/s", "--save-every", "5"]) == 2
+    assert "--state FILE" in capsys.readouterr().err
     assert main(["serve", VECTOR, "--nbd", f"unix:{tmp_path}/s", "--loop"]) == 2
     assert "--fuse FILE" in capsys.readouterr().err
 

@@ -266,6 +266,8 @@ def serve(
         raise UserError(f"restart after {restart_after_s:g} s: use 0 to 1e9")
     if not 0 <= save_every_s <= 1e9:
         raise UserError(f"save every {save_every_s:g} s: use 0 to 1e9")
+    if save_every_s != SAVE_EVERY_S and state is None:
+        raise UserError("there is a state to save every so often only with --state FILE: add it")
     if sync_data and data is None:
         raise UserError("there is data on the host's disk only with --data FILE: add it")
     check_seed(seed)

@@ -316,7 +316,7 @@ CATALOG: tuple[Asked, ...] = (
         places.other_places, ("rotation_rpm",)),
     Asked("rotation_rpm", "Rotation speed", "1/min", _DISCRETE, mechanics.NEAR, mechanics.rotation,
         assumes=(Assumption.ANY_ANGLE,)),
-    Asked("seek_stroke", "Seek over all cylinders", "s", _CONTINUOUS, mechanics.IN_TURNS,
+    Asked("seek_stroke", "Seek over all cylinders, beyond the shortest", "s", _CONTINUOUS, mechanics.IN_TURNS,
         mechanics.seek_stroke, _MOVES, asked_by=mechanics.NEAR,
         assumes=(Assumption.OUTER_EDGE_FIRST, Assumption.ROOT_OF_DISTANCE, Assumption.ONE_ARM)),
     Asked("seek_base", "Shortest seek", "s", _CONTINUOUS, mechanics.IN_TURNS, mechanics.seek_base,
