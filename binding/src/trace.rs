@@ -44,6 +44,7 @@ fn opened(files: &[PathBuf], meant: Option<Format>) -> Result<Vec<Input>, Error>
 /// it, as JSON.
 #[pyfunction]
 #[pyo3(signature = (files, out, *, to, step_json=None, format=None, processor=None, watch=None))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn trace_transform(
     py: Python<'_>,
     files: Vec<PathBuf>,
