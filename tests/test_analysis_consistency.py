@@ -40,10 +40,10 @@ def test_a_clear_cliff_is_found_to_the_second(
     assert consistency.find_cliff(series) == pytest.approx(cliff_s, abs=1)
 
 
-@settings(deadline=None)
-@given(noise=st.floats(0, 0.5), seed=st.integers(0, 2**32))
-def test_no_cliff_is_seen_in_noise_alone(noise: float, seed: int) -> None:
-    assert consistency.find_cliff(cliff_series(1000, 0, 1, 20_000, noise, seed)) is None
+@pytest.mark.parametrize("noise", [0.0, 0.1, 0.3, 0.5])
+def test_a_cliff_is_seen_in_noise_alone_once_in_a_thousand_series_at_most(noise: float) -> None:
+    series = [cliff_series(1000, 0, 1, 20_000, noise, seed) for seed in range(1000)]
+    assert sum(consistency.find_cliff(one) is not None for one in series) <= 1
 
 
 def named_sentences(finding: Finding) -> set[str]:

@@ -358,7 +358,7 @@ def test_a_job_runs_on_a_drive_and_on_a_file(
 
 def test_the_document_names_every_option() -> None:
     page = (Path(__file__).parents[1] / "docs" / "fio-jobs.md").read_text("utf-8")
-    table = page.partition("## What becomes of each option")[2]
+    table = page.partition("## What is done with each option")[2]
     named = set(re.findall(r"`([a-z][a-z0-9_-]+)`", table))
     fates = {*options.RUN, *options.PASSED_OVER, *options.REFUSED}
     assert fates <= named, sorted(fates - named)
