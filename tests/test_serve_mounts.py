@@ -50,7 +50,7 @@ def test_the_end_unmounts_a_partition(tmp_path: Path) -> None:
     with fc.serve(CONSUMER, fuse=tmp_path / "v", loop=True, out=tmp_path / "runs") as served:
         assert served.device is not None
         # The kernel keeps a partition that was added by hand, also past the device's end.
-        without = ["delpart", served.device, "1"]
+        without: tuple[str | Path, ...] = ("delpart", served.device, "1")
         subprocess.run(without, check=False, capture_output=True)
         subprocess.run(["addpart", served.device, "1", "2048", "262144"], check=True)
         mounted_on(Path(f"{served.device}p1"), place, "mkfs.ext4", "-q")
