@@ -207,9 +207,30 @@ def test_larger_reads_that_reach_two_members_show_no_link(alone_s: float, told: 
         about: dict[str, Any] = {"of": "cached", "block_bytes": size}
         run.add(f"probe-depth/link/cached/{size}", "read", iops=rate / size, **about)
     run.add("probe-flush/just-read/1", "read", iops=1 / alone_s, kind="just read")
+    run.add("probe-depth/random/8", "read", iops=1e4, pattern="random", queue_depth=8)
     found = generation.ceiling(view_of(run))
     assert (found.value is not None) == told
     assert told or found.said.code == "link_ceiling.longer_than_alone"
+
+
+@pytest.mark.parametrize(("others", "told"), [(13e3, False), (100e3, True)])
+def test_a_rate_of_commands_that_limits_smaller_reads_is_in_the_interval(
+    others: float, told: bool
+) -> None:
+    """As where a controller takes 50 us for a command while the link carries the one before: the
+    smaller reads wait for the controller, the larger ones for the link. A slope over both is that
+    of PCIe 2.0 x8 where the link is PCIe 3.0 x4."""
+    run, rate = FakeRun(), 3.6e9
+    _large(run, "written", 80e6)
+    for size in (131_072, 1_048_576):
+        about: dict[str, Any] = {"of": "erased", "block_bytes": size}
+        each_s = max(50e-6, size / rate)
+        run.add(f"probe-depth/link/erased/{size}", "read", iops=1 / each_s, **about)
+    run.add("probe-depth/random/8", "read", iops=others, pattern="random", queue_depth=8)
+    found = generation.ceiling(view_of(run))
+    assert found.value is not None and found.interval is not None
+    assert (found.interval[0] <= rate) != told
+    assert (generation.generation(view_of(run)).value is not None) == told
 
 
 def test_a_pause_in_the_reads_of_one_size_is_in_the_interval() -> None:

@@ -68,6 +68,10 @@ _ERROR_MIN = 0.005
 _QUARTILE = 0.6745
 """The third quartile of a normal distribution, in standard deviations."""
 
+_QUICKER = 1.1
+"""Requests at a rate that is higher by more than this factor show that the rate of commands does
+not limit the others. A rate that is known to a few percent is not taken for a higher one."""
+
 _FASTER = 1.3
 """Data that is faster than the medium by more than this factor comes from memory, and flash that
 could be faster by this factor is not the limit."""
@@ -220,7 +224,8 @@ def _carried(view: View) -> _Carried | Answer:
     if fewer > pauses + begun + chance:
         said = say("link_ceiling.smaller_faster", smaller=fewer)
         return unknown(said, detail=detail, evidence=ids(shown))
-    error = max(_spread(slopes, slopes[of]), fewer, pauses + chance, begun + chance)
+    behind = _behind_commands(view, shown, rate)
+    error = max(_spread(slopes, slopes[of]), fewer, pauses + chance, begun + chance, behind)
     if error > UNSURE:
         said = say("link_ceiling.unsure", rate=rate, error=error)
         return unknown(said, detail=detail, evidence=ids(shown))
@@ -260,6 +265,17 @@ def _alone_s(view: View, of: str) -> float | None:
         return min((s for s in seconds if s), default=None)
     alone = ERASED_ALONE(view) if of == "erased" else WRITTEN_ALONE(view)
     return min((1 / m.iops for m in alone if (m.queue_depth or 1) == 1), default=None)
+
+
+def _behind_commands(view: View, points: Sequence[Measured], rate: float) -> float:
+    """By how much this rate is off, as a share, if commands and data pass at the same time. Then the
+    smaller reads may be limited by the rate of commands alone, so that the slope is more than the
+    link carries, and the larger ones show its rate. No read of the run that is served at a higher
+    rate of commands must exist, or that is not what limits the smaller ones."""
+    small = min(points, key=lambda m: m.block_bytes or 0)
+    if any(m.iops > _QUICKER * small.iops for m in view.points(operation="read")):
+        return 0.0
+    return rate / max(m.bytes_per_second for m in points) - 1
 
 
 def _pauses(points: Sequence[Measured], slope: float) -> float:
