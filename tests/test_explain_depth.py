@@ -228,7 +228,8 @@ def test_a_rate_of_commands_that_limits_smaller_reads_is_in_the_interval(
         run.add(f"probe-depth/link/erased/{size}", "read", iops=1 / each_s, **about)
     run.add("probe-depth/random/8", "read", iops=others, pattern="random", queue_depth=8)
     found = generation.ceiling(view_of(run))
-    assert found.value is not None and found.interval is not None
+    assert found.value is not None
+    assert found.interval is not None
     assert (found.interval[0] <= rate) != told
     assert (generation.generation(view_of(run)).value is not None) == told
 

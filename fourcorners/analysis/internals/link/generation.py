@@ -268,10 +268,10 @@ def _alone_s(view: View, of: str) -> float | None:
 
 
 def _behind_commands(view: View, points: Sequence[Measured], rate: float) -> float:
-    """By how much this rate is off, as a share, if commands and data pass at the same time. Then the
-    smaller reads may be limited by the rate of commands alone, so that the slope is more than the
-    link carries, and the larger ones show its rate. No read of the run that is served at a higher
-    rate of commands must exist, or that is not what limits the smaller ones."""
+    """By how much this rate is off, as a share, if commands and data pass at the same time. The
+    smaller reads may then be limited by the rate of commands alone, so that the slope is more than
+    the link carries, and the larger ones show its rate. Where any read of the run is served at a
+    higher rate of commands, that is not what limits the smaller ones."""
     small = min(points, key=lambda m: m.block_bytes or 0)
     if any(m.iops > _QUICKER * small.iops for m in view.points(operation="read")):
         return 0.0
