@@ -1,6 +1,7 @@
 """Replays of recorded traces: what is issued, when, and what the run says of it."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import fourcorners as fc
 from fourcorners.cli import main
 from fourcorners.errors import UserError
+from fourcorners.reporting import charts
 from fourcorners.target.simulated import SimulatedTarget
 
 HEADER = "time_ns,operation,fua,offset_bytes,length_bytes,volume,latency_ns,queue,process,stream"
@@ -230,6 +232,41 @@ def test_drives_of_every_kind_tell_their_state(
     state = _finding(run, "replay_state")
     assert state.detail["last"] == last
     assert "Merges by the end of each minute" in (run.path / "report.html").read_text("utf-8")
+
+
+def test_a_sentence_says_what_the_trace_is_to_the_drive(tmp_path: Path) -> None:
+    def told(trace: Path, **options: Any) -> str:
+        run = fc.replay(trace, DRIVE, fill=False, out=tmp_path / "runs", **options)
+        return str(_finding(run, "summary_replay").text)
+
+    timed = _trace(tmp_path, _some())
+    assert re.fullmatch(
+        r"Under this trace the drive was busy [\d.]+ % of the time, and an I/O took [\d.]+ .s on "
+        r"average, where it took 300 µs when it was recorded\.",
+        told(timed),
+    )
+    chased = told(timed, pace="depth", queue_depth=4)
+    assert re.match(r"The drive did in [\d.]+ ms what took 399 ms when it was recorded, ", chased)
+    untimed = _trace(tmp_path, [(n, "write", False, n * 65_536, 65_536, None) for n in range(4000)])
+    flood = told(untimed)
+    assert "when it was recorded" not in flood
+    assert re.search(r" The drive did not keep up: [\d.]+ % of the I/Os were issued late", flood)
+
+
+def test_the_report_draws_the_shares_of_sizes_and_queue_depths(tmp_path: Path) -> None:
+    # Reads of 4 KiB alone; pairs of writes of 4 and 16 KiB at a time.
+    ios: list[Io] = [(n * MS, "read", False, n * 4096, 4096, None) for n in range(60)]
+    for n in range(60, 80):
+        ios += [(n * MS, "write", False, n * 65_536, size, None) for size in (4096, 16_384)]
+    run = fc.replay(_trace(tmp_path, ios), DRIVE, fill=False, out=tmp_path / "runs")
+    [test] = charts.tests([run])
+    drawn = {chart["title"]: chart["series"] for chart in test["charts"]}
+    assert {one["label"]: one["points"] for one in drawn["I/Os by size"]} == {
+        "reads": [[4096, 60.0]],
+        "writes": [[4096, 20.0], [8192, 0.0], [16_384, 20.0]],
+    }
+    [depths] = drawn["I/Os by queue depth"]
+    assert depths["points"] == [[1, 80.0], [2, 20.0]]
 
 
 def test_replays_at_different_paces_are_not_compared(tmp_path: Path) -> None:

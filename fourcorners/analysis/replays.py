@@ -1,5 +1,5 @@
-"""Findings about the replay of a trace: ``replay``, ``replay_timing``, ``replay_latency``,
-``replay_wear``, ``replay_state`` and ``replay_endurance``.
+"""Findings about the replay of a trace: ``summary_replay``, ``replay``, ``replay_timing``,
+``replay_latency``, ``replay_wear``, ``replay_state`` and ``replay_endurance``.
 
 What the reviews gave of their traces: data rate, busy time, shares of I/Os by size and queue depth,
 average and worst access time, and all of it by the minute (``detail["minutes"]``); how late I/Os
@@ -8,7 +8,7 @@ were issued; latencies against the recorded ones; what it did to the drive's fla
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ def find(run: RunData) -> list[Finding]:
 
 def _findings(recording: Recording, replayed: Replayed) -> Iterator[Finding]:
     minutes = _minutes(recording, replayed)
+    yield _summary(recording, replayed)
     yield _replay(recording, replayed, minutes)
     if replayed.off_time_p99_s is not None:
         yield _timing(recording, replayed)
@@ -53,17 +54,36 @@ def _findings(recording: Recording, replayed: Replayed) -> Iterator[Finding]:
         yield endurance
 
 
+def _summary(recording: Recording, replayed: Replayed) -> Finding:
+    """What the trace is to this drive, in a sentence or two: by when I/Os were due, or by how long
+    all of them took where they were due at no time."""
+    mean_s = _mean_s(recording)
+    recorded_s = _recorded_mean_s(recording)
+    if replayed.off_time_p99_s is None:
+        told = say(
+            "summary_replay.chased",
+            elapsed=_time(recording.elapsed_s),
+            recorded=_time(recording.point.get("recorded_s", 0.0)),
+            access_mean_s=mean_s,
+        )
+    else:
+        late, _, behind = _lateness(recording, replayed)
+        told = say(
+            "summary_replay.timed",
+            busy=_busy(recording, replayed),
+            access_mean_s=mean_s,
+            recorded=[]
+            if recorded_s is None
+            else [say("summary_replay.recorded", recorded_mean_s=recorded_s)],
+            behind=[say("summary_replay.behind", late=late)] if behind else [],
+        )
+    return worded("summary_replay", "The trace on this drive", "measured", told)
+
+
 def _replay(recording: Recording, replayed: Replayed, minutes: list[dict[str, Any]]) -> Finding:
     transfers = list(recording.transfers.values()) or list(recording.operations.values())
-    ios = sum(one.ios for one in transfers)
-    mean_s = sum((one.latency_mean_s or 0.0) * one.ios for one in transfers) / max(ios, 1)
-    busy = min(replayed.busy_s / recording.elapsed_s, 1.0) if recording.elapsed_s else 0.0
-    sizes = [
-        sum(counts)
-        for counts in zip(
-            *(counts for name, counts in replayed.sizes.items() if name != "flush"), strict=True
-        )
-    ]
+    mean_s = _mean_s(recording)
+    busy = _busy(recording, replayed)
     return worded(
         "replay",
         "Replay of a trace",
@@ -77,8 +97,6 @@ def _replay(recording: Recording, replayed: Replayed, minutes: list[dict[str, An
             access_mean_s=mean_s,
             access_max_s=max((one.latency_max_s or 0.0) for one in transfers),
             busy=busy,
-            sizes=_sizes(sizes),
-            depths=_depths(replayed.depths),
         ),
         value=mean_s,
         unit="s",
@@ -92,30 +110,31 @@ def _replay(recording: Recording, replayed: Replayed, minutes: list[dict[str, An
     )
 
 
+def _mean_s(recording: Recording) -> float:
+    """The mean access time of reads and writes, of other operations where there are none."""
+    some = list(recording.transfers.values()) or list(recording.operations.values())
+    ios = sum(one.ios for one in some)
+    return sum((one.latency_mean_s or 0.0) * one.ios for one in some) / max(ios, 1)
+
+
+def _recorded_mean_s(recording: Recording) -> float | None:
+    """The mean access time of the same I/Os in the trace; ``None`` where it does not tell."""
+    waited_s, ios = 0.0, 0
+    for name, one in recording.transfers.items():
+        mean_s = recording.point.get(f"recorded_{name}_mean_s")
+        if one.ios and mean_s is None:
+            return None
+        waited_s += (mean_s or 0.0) * one.ios
+        ios += one.ios
+    return waited_s / ios if ios else None
+
+
+def _busy(recording: Recording, replayed: Replayed) -> float:
+    return min(replayed.busy_s / recording.elapsed_s, 1.0) if recording.elapsed_s else 0.0
+
+
 def _time(seconds: float) -> Said:
     return say("replay.short" if seconds < MINUTE_S else "replay.long", seconds=seconds)
-
-
-def _shares(counts: Sequence[int]) -> Iterator[tuple[int, float]]:
-    total = sum(counts)
-    for number, count in enumerate(counts):
-        if count:
-            yield number, count / total
-
-
-def _sizes(counts: Sequence[int]) -> list[Said]:
-    return [
-        say("replay.size", share=share, high=512 << number) for number, share in _shares(counts)
-    ]
-
-
-def _depths(counts: Sequence[int]) -> list[Said]:
-    return [
-        say("replay.one_depth", share=share, low=number + 1)
-        if number < 2
-        else say("replay.depth", share=share, low=(1 << (number - 1)) + 1, high=1 << number)
-        for number, share in _shares(counts)
-    ]
 
 
 def _minutes(recording: Recording, replayed: Replayed) -> list[dict[str, Any]]:
@@ -155,7 +174,9 @@ def _minutes(recording: Recording, replayed: Replayed) -> list[dict[str, Any]]:
     return found
 
 
-def _timing(recording: Recording, replayed: Replayed) -> Finding:
+def _lateness(recording: Recording, replayed: Replayed) -> tuple[float, float, bool]:
+    """The share of the I/Os that were issued late, the share of the delay for which they waited for
+    a place among those outstanding, and whether the drive is what made them late."""
     late = replayed.late_ios / max(replayed.ios, 1)
     stages = {
         stage: sum(
@@ -165,7 +186,11 @@ def _timing(recording: Recording, replayed: Replayed) -> Finding:
     }
     delay_s = sum(stages.values())
     waited = stages["queue"] / delay_s if delay_s else 0.0
-    behind = late > 0 and waited >= BEHIND_SHARE_MIN
+    return late, waited, late > 0 and waited >= BEHIND_SHARE_MIN
+
+
+def _timing(recording: Recording, replayed: Replayed) -> Finding:
+    late, waited, behind = _lateness(recording, replayed)
     # A processor that others had makes late whatever is due meanwhile.
     for_processor_s = replayed.waited_s or 0.0
     return worded(

@@ -93,6 +93,7 @@ def _asked_for(test: TestEntry) -> list[tuple[Chart, _Maker]]:
         charts.append((Chart("lines", "Model and measurement"), _model))
     # What the test asks for is its headline.
     charts += [(map, time_charts.over_time) for map in maps.values()]
+    charts.append((Chart("lines", "Shares"), replay_charts.shares))
     charts.append((Chart("lines", "By the minute"), replay_charts.by_minute))
     logged = any(recording.logged is not None for recording in test.recordings)
     if logged and not any(chart.kind == "ios" for chart in test.charts):

@@ -1,4 +1,5 @@
-"""Charts of a replay by the minute: how busy the drive was, and what state it was in."""
+"""Charts of a replay: shares of its I/Os by size and queue depth, and by the minute how busy the
+drive was and what state it was in."""
 
 from __future__ import annotations
 
@@ -6,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fourcorners.analysis.replays import state_words
+from fourcorners.finding import Finding
 from fourcorners.manifest import Chart
 from fourcorners.wording import at_start
 
+from .chart_data import PLURALS
 from .payload import findings, rounded
 from .run import ReportedRun
 
@@ -91,6 +94,52 @@ def by_minute(
     return made
 
 
+def shares(
+    chart: Chart, test: str, runs: Sequence[ReportedRun], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """By size and by the queue depth at their issue, how many of a replay's I/Os there were: of
+    all in a class up to so much and above the class below it."""
+    sizes: list[dict[str, Any]] = []
+    depths: list[dict[str, Any]] = []
+    for drive, run in enumerate(runs):
+        for finding in _replays(run, test):
+            total = sum(finding.detail["depths"])
+            for operation, counts in finding.detail["sizes"].items():
+                points = _classes(counts, total, smallest=512)
+                if operation != "flush":  # which has no size
+                    sizes.append({"drive": drive, "label": PLURALS[operation], "points": points})
+            points = _classes(finding.detail["depths"], total, smallest=1)
+            depths.append({"drive": drive, "label": "", "points": points})
+    return [
+        {
+            "kind": "lines",
+            "title": title,
+            "x": {"key": key, "title": axis, "log": True},
+            "y": {"key": "share", "title": "% of the I/Os", "log": False},
+            "series": series,
+        }
+        for title, key, axis, series in (
+            ("I/Os by size", "block_bytes", "size, up to", sizes),
+            ("I/Os by queue depth", "queue_depth", "outstanding with it, up to", depths),
+        )
+        if any(len(one["points"]) > 1 for one in series)
+    ]
+
+
+def _classes(counts: Sequence[int], total: int, *, smallest: int) -> list[list[Any]]:
+    """The upper end of each class, which is twice that of the one before, and its percentage."""
+    used = [number for number, count in enumerate(counts) if count]
+    return [
+        [smallest << number, rounded(100 * counts[number] / total)]
+        for number in range(min(used, default=0), max(used, default=-1) + 1)
+    ]
+
+
+def _replays(run: ReportedRun, test: str) -> list[Finding]:
+    """The finding ``replay`` where the test is the replay."""
+    return [f for f in findings(run, "replay") if f.evidence[0].split("/")[0] == test]
+
+
 def _title(key: str) -> str:
     return at_start(state_words(key))
 
@@ -109,9 +158,9 @@ def _told(runs: Sequence[ReportedRun]) -> list[str]:
 
 
 def _points(run: ReportedRun, test: str, key: str, factor: float) -> list[list[Any]]:
-    for finding in findings(run, "replay"):
+    for finding in _replays(run, test):
         minutes = finding.detail["minutes"]
-        if finding.evidence[0].split("/")[0] != test or len(minutes) < MINUTES_MIN:
+        if len(minutes) < MINUTES_MIN:
             continue
         # Runs that were kept before drives told their condition have none.
         told = [minute.get(key, minute.get("condition", {}).get(key)) for minute in minutes]
