@@ -375,3 +375,34 @@ def test_mixed_archives_are_refused(tmp_path: Path) -> None:
             archive.addfile(member, io.BytesIO(content))
     with pytest.raises(fc.UserError, match="mixes formats"):
         fc.trace_convert(path, tmp_path / "o.csv")
+
+
+def test_a_csv_of_ones_own_names_its_columns_in_any_order(tmp_path: Path) -> None:
+    head = "offset_bytes,user,length_bytes,time_ns,latency_ns,operation\r\n"
+    own = sample(
+        tmp_path,
+        "own.csv",
+        f"{head}8192,anna,4096,10,,read\r\n0,ben,512,30,200,write\r\n{head}0,ben,0,40,,flush\r\n",
+    )
+    assert rows(own, tmp_path) == [
+        ("10", "read", "0", "8192", "4096", "own", "", "", "", ""),
+        ("30", "write", "0", "0", "512", "own", "200", "", "", ""),
+        ("40", "flush", "0", "0", "0", "own", "", "", "", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("time_ns,operation,offset_bytes\n1,read,0\n", "names no column length_bytes"),
+        ("time_ns,operation,offset_bytes,length_bytes,time_ns\n", 'the column "time_ns" twice'),
+        ("time_ns,operation,offset_bytes,length_bytes\n1,read,0\n", "fewer than 4 columns"),
+        (
+            "time_ns,operation,offset_bytes,length_bytes\n1,R,0,512\n",
+            '"R" is none of read, write, flush, discard, write-zeroes',
+        ),
+    ],
+)
+def test_a_csv_that_says_too_little_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(fc.UserError, match=words):
+        fc.trace_convert(sample(tmp_path, "own.csv", text), tmp_path / "out.csv", format="csv")

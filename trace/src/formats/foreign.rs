@@ -149,7 +149,7 @@ pub(crate) fn what_it_is(head: &[u8]) -> String {
     };
     format!(
         "its content is that of no format that is known, beginning with {}: docs/traces.md lists \
-         them",
+         them, and the columns that a CSV of your own has to name",
         quoted(first)
     )
 }

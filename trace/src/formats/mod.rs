@@ -250,7 +250,7 @@ fn told_by_lines(head: &[u8]) -> Option<Format> {
     if Iolog::version_of(first).is_some() {
         return Some(Format::FioIolog);
     }
-    if first == own_csv::HEADER.as_bytes() {
+    if OwnCsv::is_header(first) {
         return Some(Format::Csv);
     }
     if first == b"BeginHeader" {
@@ -354,7 +354,7 @@ pub(crate) fn reader(
     }
     let told = (name, format.title());
     match format {
-        Format::Csv => lines(input, path, told, OwnCsv),
+        Format::Csv => lines(input, path, told, OwnCsv::default()),
         Format::FioIolog => lines(input, path, told, Iolog::default()),
         Format::FioLog => {
             let file = path.file_name().unwrap_or_default().to_string_lossy();
