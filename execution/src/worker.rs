@@ -28,6 +28,11 @@ const LOOK_INTERVAL_NS: u64 = 100_000_000;
 /// written. A measurement that only time would end then ends after this many I/Os ...
 const TIMELESS_IOS: u64 = 1 << 22;
 
+/// ... or this many where nothing writes: writes may fill what takes them in no time, 16 GiB
+/// of it in blocks of 4 KiB, but no number of reads does. They are eight looks, and 85 rounds
+/// of the deepest queue that a probe uses, 1536 ...
+const TIMELESS_READS: u64 = 1 << 17;
+
 /// ... if the clock moved less than this for each: a hundred million I/Os a second are
 /// more than any link carries.
 const TIMELESS_NS: u64 = 10;
@@ -111,7 +116,7 @@ impl Worker {
             look_ns: started_ns + LOOK_INTERVAL_NS,
             completions_to_look: COMPLETIONS_PER_LOOK,
             completions: 0,
-            timeless_ios: if workload.stop.ios.is_some() { u64::MAX } else { TIMELESS_IOS },
+            timeless_ios: timeless_ios(workload),
             outstanding: 0,
             issuing: true,
             submitting: None,
@@ -440,6 +445,18 @@ fn submit<T: Target, const WATCHED: bool>(
     worker.submitted(index, submitted_ns);
     worker.outstanding += 1;
     Ok(())
+}
+
+/// After how many completions a clock that stands still ends this workload: never if it is
+/// so many I/Os long.
+fn timeless_ios(workload: &Workload) -> u64 {
+    if workload.stop.ios.is_some() {
+        u64::MAX
+    } else if workload.streams.iter().all(|stream| stream.read_fraction >= 1.0) {
+        TIMELESS_READS
+    } else {
+        TIMELESS_IOS
+    }
 }
 
 fn outstanding_now(slots: &[Slot]) -> Option<Outstanding> {
