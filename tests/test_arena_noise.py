@@ -8,10 +8,11 @@ import pytest
 import fourcorners as fc
 from fourcorners.target.foreign import ForeignTarget
 from fourcorners.target.simulated import SimulatedTarget
+from fourcorners_validation.arena.explain import noise_levels
 from fourcorners_validation.arena.explain.contest import GradedAnswer, ProbedDrive
-from fourcorners_validation.arena.explain.document import render_noise
 from fourcorners_validation.arena.explain.noise import as_seen, check_noise, disturbance
-from fourcorners_validation.arena.explain.truths import Truth
+from fourcorners_validation.arena.explain.noise_document import render_noise
+from fourcorners_validation.arena.explain.noise_levels import Disturbed
 
 _CHILD = Path(__file__).parents[1] / "drive" / "foreign" / "examples" / "drive.py"
 _READS = fc.Workload([fc.Stream.read("random", 4096)], duration_s=30, ios=2000, seed=1)
@@ -41,16 +42,77 @@ def test_what_a_command_takes_includes_the_host() -> None:
     assert as_seen(true, 0.0) == true
 
 
-@pytest.mark.parametrize("noise", [-0.1, 0.3])
-def test_noise_beyond_reason_is_refused(noise: float) -> None:
-    with pytest.raises(fc.UserError, match=r"use a spread from 0 to 0\.2"):
-        check_noise(noise)
+@pytest.mark.parametrize(
+    ("levels", "why"),
+    [([0.1, -0.1], r"use a spread from 0 to 0\.2"), ([0.3], "--noise 0.3"), ([0, 0], "once")],
+)
+def test_levels_beyond_reason_are_refused(levels: list[float], why: str) -> None:
+    with pytest.raises(fc.UserError, match=why):
+        check_noise(levels)
+    with pytest.raises(fc.UserError, match="one level"):
+        fc.arena_explain(catalog=True, noise=[0.05, 0.1])
 
 
-def test_the_page_begins_with_what_was_claimed_falsely() -> None:
-    answers = (GradedAnswer("dies", 4, 8, None), GradedAnswer("dies", 4, None, None))
-    outcomes = [ProbedDrive(9, "disk", (answer,), ()) for answer in answers]
-    page = render_noise([], [Truth("dies", True)], outcomes, seed=3, noise=0.1)
-    assert "Drive 9 (disk): dies is 4, but was reported as 8." in page
-    assert "Of 2 answers that were asked for, 1 were given." in page
-    assert page.index("but was reported as 8") < page.index("The goals")
+def test_every_drive_is_probed_at_every_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    met: list[tuple[str, int, float]] = []
+    monkeypatch.setattr(
+        noise_levels, "run_drive", lambda _, index, noise: met.append(("own", index, noise))
+    )
+    monkeypatch.setattr(
+        noise_levels, "run_foreign", lambda of, _, index, noise: met.append((of, index, noise))
+    )
+    both = Disturbed([0.0, 0.1, 0.2], [False, True], "foreign")
+    for index in range(both.count(2)):
+        both.run(1, index)
+    wanted = [
+        (of, number, noise)
+        for number in (0, 1)
+        for of in ("own", "foreign")
+        for noise in (0.0, 0.1, 0.2)
+    ]
+    assert met == wanted
+
+
+def _at(noise: float, *answers: GradedAnswer, foreign: bool = False) -> ProbedDrive:
+    return ProbedDrive(0, "disk", answers, (), noise=noise, foreign=foreign)
+
+
+def test_the_page_shows_every_level_and_names_false_claims_before_wrong_values() -> None:
+    def rate(half: float) -> GradedAnswer:
+        return GradedAnswer("link_ceiling", 100, 101, (101 - half, 101 + half))
+
+    dies, none = GradedAnswer("dies", 4, 8, None), GradedAnswer("dies", 4, None, None)
+    made_up = GradedAnswer("read_ahead", 0, 1, None)
+    bounds = GradedAnswer("write_buffer_bytes", 10, 20, (15, 25), bounds=True)
+    page = render_noise(
+        [
+            _at(0.0, rate(2), none),
+            _at(0.2, rate(0.5), dies, bounds),
+            _at(0.0, rate(0.5), foreign=True),
+            _at(0.2, rate(4), made_up, none, foreign=True),
+        ],
+        seed=3,
+    )
+    assert "`fourcorners arena explain --noise 0 0.2 --drives 1 --seed 3 --write docs`" in page
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines()]
+    table = {tuple(row[:2]): row[2:] for row in rows if row and row[0] in ("own", "foreign")}
+    assert table["own", "0"] == ["1", "2", "1", "0", "0", "50", "1", "100", "3.96", "", "0", ""]
+    assert table["own", "0.2"] == ["1", "3", "3", "2", "0", "0", "1", "0", "0.99", "0.25", "1", "0"]
+    assert table["foreign", "0.2"] == [
+        "1", "3", "2", "1", "1", "33.3", "1", "100", "7.92", "8", "0", "",
+    ]  # fmt: skip
+    places = [
+        page.index(said)
+        for said in (
+            "## False claims",
+            "- Foreign drive 0 (disk) at 0.2: read_ahead is 0, but was reported as 1.",
+            "## Wrong values",
+            "- Own drive 0 (disk) at 0.2: dies is 4, but was reported as 8.",
+            "- Own drive 0 (disk) at 0.2: write_buffer_bytes is 10, but was reported as 20",
+            "## By finding",
+        )
+    ]
+    assert places == sorted(places)
+    findings = {row[0]: row[1:] for row in rows if row}
+    assert findings["dies"] == ["2", "1", "1", "0", "50"]
+    assert findings["read_ahead"] == ["1", "1", "1", "1", "0"]

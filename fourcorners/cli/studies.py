@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from cyclopts import App, Parameter
 
@@ -62,6 +62,10 @@ class ContestFlags:
 
 
 _CONTEST = ContestFlags()
+
+Levels = Annotated[
+    tuple[float, ...], Parameter(negative=(), show_default=False, consume_multiple=True)
+]
 
 
 @arena.command(
@@ -132,7 +136,7 @@ def arena_series(
         "arena explain --catalog",
         "arena explain --foreign --drives 14",
         "arena explain --target exec:./mysim",
-        "arena explain --noise 0.05 --drives 7",
+        "arena explain --noise 0 0.05 0.2",
     ),
 )
 def arena_explain(
@@ -140,7 +144,7 @@ def arena_explain(
     drives: Drawn | None = None,
     catalog: Flag = False,
     target: Repeated = (),
-    noise: float = 0.0,
+    noise: Levels = (),
     write: Path | None = None,
     options: ContestFlags = _CONTEST,
 ) -> int:
@@ -149,7 +153,8 @@ def arena_explain(
     Parameters
     ----------
     drives
-        How many drives are drawn: 100 by default, 63 with --foreign; kinds take turns.
+        How many drives are drawn: 100 by default, 63 with --foreign, and with --noise 7 of this
+        project and 7 foreign ones; kinds take turns.
     catalog
         All drives of the catalog instead, and what was said of them and is wrong.
     target
@@ -157,7 +162,8 @@ def arena_explain(
         Repeatable.
     noise
         What a real system adds: service times spread by this share of their mean (up to 0.2), and
-        drift, outliers, other load and the host's time are as strong.
+        drift, outliers, other load and the host's time are as strong. Every drive is probed at
+        each level that is named, such as 0 0.05 0.2.
     write
         Folder to write explain-arena.md to, explain-catalog.md, explain-foreign.md, or
         explain-noise.md with noise.

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,6 +50,10 @@ class ProbedDrive:
     kind: str
     answers: tuple[GradedAnswer, ...]
     failures: tuple[str, ...]
+    noise: Figure = 0.0
+    """What disturbed it (:mod:`fourcorners_validation.arena.explain.noise`)."""
+    foreign: bool = False
+    """Whether it is a drawn drive of other people's design."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,8 @@ def run_known(seed: int, index: int, *, noise: float = 0.0) -> ProbedDrive:
 
 def _probed(hidden: Hidden, index: int, noise: float) -> ProbedDrive:
     with measured(hidden, SUITE, noise=noise) as (probed, _):
-        return graded(index, hidden.kind, probed, as_seen(true_of(hidden), noise))
+        found = graded(index, hidden.kind, probed, as_seen(true_of(hidden), noise))
+        return replace(found, noise=noise)
 
 
 def graded(index: int, kind: str, probed: Run, true: Mapping[str, float]) -> ProbedDrive:

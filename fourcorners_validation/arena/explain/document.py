@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from fourcorners.wording import at_start
 from fourcorners_validation.arena.explain.contest import FindingScore, ProbedDrive
@@ -15,12 +14,10 @@ from fourcorners_validation.arena.explain.goals import (
     is_wrong,
     judge,
 )
-from fourcorners_validation.arena.explain.noise import described
 from fourcorners_validation.arena.explain.truths import Truth
 from fourcorners_validation.arena.tables import NUMBERS, markdown_table
 
 NAME, CATALOG_NAME = "explain-arena.md", "explain-catalog.md"
-NOISE_NAME = "explain-noise.md"
 
 _HOW = (
     "Every probe runs on each of them as on any drive, and the estimators receive only the "
@@ -119,52 +116,6 @@ def render_markdown(
         markdown_table(HEADER, map(row, scores), NUMBERS),
         "",
         "The goals (fourcorners_validation/arena/explain/goals.py):",
-        "",
-        *(f"- {line}" for line in goals(scores)),
-        "",
-        *failures(outcomes),
-    ]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def false_claims(truths: Sequence[Truth], outcomes: Sequence[ProbedDrive]) -> list[str]:
-    """The wrong findings about drawn drives, each in a sentence."""
-    drives = [f"Drive {outcome.index} ({outcome.kind})" for outcome in outcomes]
-    return wrong(drives, truths, [replace(one, index=n) for n, one in enumerate(outcomes)])
-
-
-def render_noise(
-    scores: Sequence[FindingScore],
-    truths: Sequence[Truth],
-    outcomes: Sequence[ProbedDrive],
-    *,
-    seed: int,
-    noise: float,
-) -> str:
-    """The document for drives of that seed with noise: what was claimed falsely comes first."""
-    sentences = false_claims(truths, outcomes)
-    given = sum(a.value is not None for outcome in outcomes for a in outcome.answers)
-    asked = sum(len(outcome.answers) for outcome in outcomes)
-    lines = [
-        "# What the probes find where measurements are noisy",
-        "",
-        f"Written by `fourcorners arena explain --noise {noise:g} --drives {len(outcomes)} --seed "
-        f"{seed} --write docs`. The drives are those of [explain-arena.md](explain-arena.md) for "
-        f"that seed. Between them and the probes (drive/disturbed), {described(noise)} Noise "
-        "should make intervals wider and more findings not identifiable, and no finding wrong. "
-        "All figures are of simulated drives.",
-        "",
-        f"Of {asked} answers that were asked for, {given} were given. Of these, the following "
-        f"{len(sentences)} are wrong: another number, bounds that do not hold the truth, or an "
-        f"error of more than {OWN.error_95_max:.0%}:",
-        "",
-        *(f"- {sentence}" for sentence in sentences or ("none.",)),
-        "",
-        LEGEND,
-        "",
-        markdown_table(HEADER, map(row, scores), NUMBERS),
-        "",
-        "The goals without noise (fourcorners_validation/arena/explain/goals.py):",
         "",
         *(f"- {line}" for line in goals(scores)),
         "",

@@ -6,7 +6,7 @@ what they are. One figure says how much: the spread of service times. All other 
 with it, so that 2 % to 20 % span what is usual on real systems.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fourcorners import _core
 from fourcorners.errors import UserError
@@ -57,7 +57,11 @@ def described(noise: float) -> str:
     )
 
 
-def check_noise(noise: float) -> None:
-    """Raises :class:`UserError` for more than a system that one would measure on has."""
-    if not 0 <= noise <= NOISE_MAX:
-        raise UserError(f"--noise {noise:g}: use a spread from 0 to {NOISE_MAX:g}")
+def check_noise(levels: Sequence[float]) -> None:
+    """Raises :class:`UserError` for more than a system that one would measure on has, and for a
+    level that is named twice."""
+    for noise in levels:
+        if not 0 <= noise <= NOISE_MAX:
+            raise UserError(f"--noise {noise:g}: use a spread from 0 to {NOISE_MAX:g}")
+    if len(set(levels)) < len(levels):
+        raise UserError("--noise: name each level once")

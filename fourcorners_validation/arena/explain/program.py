@@ -38,7 +38,7 @@ def run_foreign(programs: str, seed: int, index: int, *, noise: float = 0.0) -> 
     """Probes one drawn foreign drive, of the compiled specimens in a folder."""
     foreign = draw_foreign(seed, index)
     probed = _probed(foreign.locator(programs), foreign.seed, index, noise)
-    return replace(probed, kind=foreign.specimen)
+    return replace(probed, kind=foreign.specimen, foreign=True)
 
 
 def _probed(locator: str, seed: int, index: int, noise: float) -> ProbedDrive:
@@ -51,7 +51,7 @@ def _probed(locator: str, seed: int, index: int, noise: float) -> ProbedDrive:
         true = as_seen(true_of_program(target.locator, target.truths), noise)
         check_size(target.name, Subject.of(target))
         made = run(SUITE, target, seed=seed, out=folder)
-        return graded(index, target.name, made, true)
+        return replace(graded(index, target.name, made, true), noise=noise)
 
 
 def true_of_program(locator: str, truths: Mapping[str, Any]) -> dict[str, float]:

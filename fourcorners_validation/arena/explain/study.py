@@ -20,9 +20,10 @@ from fourcorners_validation.arena.drawn import (
 )
 from fourcorners_validation.arena.explain import contest as probing
 from fourcorners_validation.arena.explain import document as probing_document
-from fourcorners_validation.arena.explain import foreign_document, side_by_side
+from fourcorners_validation.arena.explain import foreign_document, noise_document, side_by_side
 from fourcorners_validation.arena.explain.goals import FOREIGN
 from fourcorners_validation.arena.explain.noise import check_noise
+from fourcorners_validation.arena.explain.noise_levels import Disturbed
 from fourcorners_validation.arena.explain.program import check_program, run_foreign, run_program
 from fourcorners_validation.arena.explain.truths import TRUTHS
 from fourcorners_validation.study import Written, outputs
@@ -30,6 +31,8 @@ from fourcorners_validation.study import write as write_documents
 
 # As many as make a share of 5 % known within 4 points (95 %, binomial).
 _DRIVES_PROBED = 100
+# One of each kind and of each specimen: at five levels they take a quarter of an hour.
+_DRIVES_DISTURBED = 7
 
 _NOTHING_WRONG = "Nothing that was said is wrong."
 
@@ -143,18 +146,32 @@ class ForeignStudy(ProbingStudy):
 
 @dataclass(frozen=True)
 class NoiseStudy(ProbingStudy):
-    """The same of hidden drives with noise."""
+    """The same of drawn drives, each at several levels of noise."""
 
-    noise: float
+    @property
+    def tables(self) -> list[tuple[Sequence[str], Rows]]:
+        """Heads and rows: a row for own and foreign drives at each level, and for each finding."""
+        return [
+            (noise_document.HEADER, noise_document.level_rows(self.drives)),
+            (noise_document.FINDING_HEADER, noise_document.finding_rows(self.drives)),
+        ]
 
-    def _results(self) -> list[str]:
-        return probing_document.false_claims(TRUTHS, self.drives) or [_NOTHING_WRONG]
+    @property
+    def lines(self) -> list[str]:
+        """Sentences below the tables: false claims, wrong values, and what failed."""
+        false = noise_document.false_claims(self.drives)
+        wrong = noise_document.wrong_values(self.drives)
+        return [
+            noise_document.LEGEND.replace("*", "") + "\n",
+            *(f"FALSE {sentence}" for sentence in false),
+            *(f"WRONG {sentence}" for sentence in wrong),
+            *([] if false or wrong else [_NOTHING_WRONG]),
+            *probing_document.failures(self.drives),
+        ]
 
     def markdown(self) -> str:
         """The study as a document."""
-        return probing_document.render_noise(
-            self.scores, TRUTHS, self.drives, seed=self.seed, noise=self.noise
-        )
+        return noise_document.render_noise(self.drives, seed=self.seed)
 
 
 def arena_explain(
@@ -164,7 +181,7 @@ def arena_explain(
     foreign: bool = False,
     specimens: str | Path | None = None,
     target: Sequence[str] = (),
-    noise: float = 0.0,
+    noise: Sequence[float] = (),
     seed: int = 1,
     jobs: int = 2,
     write: str | Path | None = None,
@@ -174,7 +191,8 @@ def arena_explain(
     """Lets the probes find out what is in random simulated drives.
 
     Args:
-        drives: how many drives are drawn: 100 by default, 63 foreign ones; kinds take turns.
+        drives: how many drives are drawn: 100 by default, 63 foreign ones, 7 of both with noise;
+            kinds take turns.
         catalog: all drives of the catalog instead.
         foreign: drives of other people's design instead, which are C programs.
         specimens: the folder of their sources, by default ``tests/specimens`` of the clone.
@@ -182,10 +200,12 @@ def arena_explain(
             (``exec:COMMAND``).
         noise: what a real system adds, up to 0.2: service times spread by this share of their mean,
             and other disturbances are as strong (``fourcorners_validation.arena.explain.noise``).
+            Own and foreign drives are drawn, and each is probed at every level. Of ``foreign``,
+            ``catalog`` and ``target`` only those are; the last two take one level.
         seed: root of all randomness.
         jobs: how many drives run at the same time; each takes up to 1 GB of memory.
         write: a folder to write ``explain-arena.md`` to, or ``explain-catalog.md``,
-            ``explain-foreign.md``, or ``explain-noise.md`` of drawn drives with noise.
+            ``explain-foreign.md``, or ``explain-noise.md`` of own and foreign drives with noise.
         replace: replace a file of any content.
         tell: told how many drives are done.
 
@@ -195,29 +215,34 @@ def arena_explain(
     """
     if sum((drives is not None and not foreign, catalog, foreign, bool(target))) > 1:
         raise UserError("use one of --drives, --catalog, --foreign and --target")
-    if not foreign:
+    disturbed = bool(noise) and not (catalog or target)
+    if not foreign and not disturbed:
         only_foreign(specimens)
     check_noise(noise)
     if noise and (catalog or foreign) and write is not None:
-        raise UserError("--write with --noise is for drawn drives: leave out the other option")
+        raise UserError(
+            "--write with --noise is for own and foreign drives: leave out the other option"
+        )
+    if len(noise) > 1 and (catalog or target):
+        raise UserError("--noise: use one level with --catalog and --target")
     if target:
-        return _of_programs(target, noise, seed, jobs, write, tell)
-    name = probing_document.CATALOG_NAME if catalog else probing_document.NAME
-    drawn = probing_document.NOISE_NAME if noise else name
+        return _of_programs(target, sum(noise), seed, jobs, write, tell)
+    if disturbed:
+        count = drives or _DRIVES_DISTURBED
+        return _disturbed(noise, count, foreign, specimens, seed, jobs, write, replace, tell)
+    drawn = probing_document.CATALOG_NAME if catalog else probing_document.NAME
     to = outputs(write, [foreign_document.NAME if foreign else drawn], replace)
     if foreign:
         with compiled(specimens) as programs:
-            one: _ProbeOne = partial(run_foreign, programs, noise=noise)
+            one: _ProbeOne = partial(run_foreign, programs)
             probed = run_all(one, drives or FOREIGN_PROBED, seed=seed, jobs=jobs, tell=tell)
     else:
-        one = partial(probing.run_known if catalog else probing.run_drive, noise=noise)
+        one = partial(probing.run_known, noise=sum(noise)) if catalog else probing.run_drive
         count = len(names()) if catalog else drives or _DRIVES_PROBED
         probed = run_all(one, count, seed=seed, jobs=jobs, tell=tell)
     scores, found = _scored(probed), tuple(probed)
     if catalog:
         study: ProbingStudy = KnownStudy(seed, scores, found, tuple(names()))
-    elif noise and not foreign:
-        study = NoiseStudy(seed, scores, found, noise)
     else:
         study = (ForeignStudy if foreign else ProbingStudy)(seed, scores, found)
     return write_documents(study, [study.markdown], to)
@@ -242,6 +267,26 @@ def _of_programs(
     found = run_all(one_of, len(target), seed=seed, jobs=jobs, tell=tell)
     scores = tuple(score for score in _scored(found) if score.drives)
     return TargetStudy(seed, scores, tuple(found), tuple(target))
+
+
+def _disturbed(
+    noise: Sequence[float],
+    drives: int,
+    foreign: bool,
+    specimens: str | Path | None,
+    seed: int,
+    jobs: int,
+    write: str | Path | None,
+    replace: bool,
+    tell: Callable[[str], object],
+) -> NoiseStudy:
+    to = outputs(write, [noise_document.NAME], replace)
+    with compiled(specimens) as programs:
+        of = Disturbed(sorted(noise), [True] if foreign else [False, True], programs)
+        count = of.count(drives)
+        probed = run_all(of.run, count, seed=seed, jobs=jobs, tell=tell, what="runs")
+    study = NoiseStudy(seed, _scored(probed), tuple(probed))
+    return write_documents(study, [study.markdown], to)
 
 
 def _scored(probed: Sequence[probing.ProbedDrive]) -> tuple[probing.FindingScore, ...]:
