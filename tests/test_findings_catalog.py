@@ -15,7 +15,7 @@ from explain_fixture import view_of
 
 from fourcorners import analysis, sentences
 from fourcorners.analysis.internals import resolver
-from fourcorners.analysis.internals.catalog import CATALOG
+from fourcorners.analysis.internals.catalog import CATALOG, ValueKind
 from fourcorners.analysis.internals.link import command_queue
 from fourcorners.sentences import say, sentence
 
@@ -47,6 +47,12 @@ def test_each_finding_needs_others_of_the_catalog_and_never_itself() -> None:
     needs = {row.name: set(row.needs) for row in CATALOG}
     assert set().union(*needs.values()) <= set(names)
     list(graphlib.TopologicalSorter(needs).static_order())
+
+
+def test_each_finding_names_what_it_assumes() -> None:
+    """But for those about what does not fit, which claim nothing about the drive."""
+    silent = [row.name for row in CATALOG if not row.assumes and row.kind is not ValueKind.ODD]
+    assert silent == []
 
 
 def test_an_estimator_sees_only_what_its_row_says_that_it_needs(

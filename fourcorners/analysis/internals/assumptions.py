@@ -16,23 +16,34 @@ from enum import StrEnum
 class Assumption(StrEnum):
     """What may be otherwise on some drives."""
 
+    ADDS_UP = "adds_up"
+    UNIT_OF_MAP = "unit_of_map"
+    STOPS_ARE_MERGES = "stops_are_merges"
+
     READS_AHEAD_ALONE = "reads_ahead_alone"
     AGAIN_FROM_MEMORY = "again_from_memory"
     READS_ON = "reads_on"
     SEGMENTS_AHEAD = "segments_ahead"
 
+    CONFLICTS_ON_DIES = "conflicts_on_dies"
+    WAITS_FOR_CHANNEL = "waits_for_channel"
     PLANES_WAIT = "planes_wait"
     NOT_HASHED = "not_hashed"
     ONE_PLANE = "one_plane"
     ARRAY_LONGEST = "array_longest"
     PAGE_IN_STRIPE = "page_in_stripe"
     UNITS_ALIKE = "units_alike"
+    QUEUE_ENDS_GAIN = "queue_ends_gain"
+    HOST_KEEPS_ORDER = "host_keeps_order"
     LINK_SLOWEST = "link_slowest"
 
     EMPTY_AT_FIRST = "empty_at_first"
     EVEN_DRAIN = "even_drain"
     DRAINS_AT_ONCE = "drains_at_once"
     FASTER_CELLS = "faster_cells"
+    LESS_STORED = "less_stored"
+    TIME_BY_ROOM = "time_by_room"
+    UNMAPPED_IS_QUICK = "unmapped_is_quick"
     STORED_ONCE = "stored_once"
     FLUSH_CARRIED_OUT = "flush_carried_out"
 

@@ -116,7 +116,8 @@ def _rate(run: RunData, m: Measured) -> float:
 
 def compression(view: View) -> Answer:
     """Finds whether the drive stores compressible data in less room."""
-    return _answer(view, "Compressible", _STRONG, _WEAK)
+    found = _answer(view, "Compressible", _STRONG, _WEAK)
+    return found if found.value else found.checked(Assumption.LESS_STORED, None)
 
 
 def deduplication(view: View) -> Answer:

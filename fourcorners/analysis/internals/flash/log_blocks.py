@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, yes_or_no
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.flash.mapping_unit import PAIRS, TEST
 from fourcorners.analysis.internals.view import SENTINELS, PointAxis, View, pick
 from fourcorners.analysis.source import Measured
@@ -89,7 +90,8 @@ def log_blocks(view: View) -> Answer:
         there, said = True, say("varies", quickest_s=quickest_s, longest_s=longest_s)
     elif near_s is not None and max(varies, apart) < _APART / 2:
         there, said = False, say("each_rewrites", median_s=median_s)
-    return yes_or_no(there, said, detail=detail)
+    found = yes_or_no(there, said, detail=detail)
+    return found if there else found.checked(Assumption.STOPS_ARE_MERGES, None)
 
 
 def _without_a_stop(points: list[Measured]) -> list[Measured]:

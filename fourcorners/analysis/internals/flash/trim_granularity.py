@@ -15,6 +15,7 @@ import math
 from collections.abc import Mapping
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.thresholds import ALIKE, APART
 from fourcorners.analysis.internals.view import PointAxis, View, pick
 from fourcorners.sentences import say
@@ -56,7 +57,8 @@ def granularity(view: View) -> Answer | None:
     if not sure or (least is not None and not all(taken[size] for size in taken if size >= least)):
         return unknown(say("no_order"), detail=detail)
     if least is None:
-        return known(0.0, say("none", most=max(taken)), detail=detail)
+        none = known(0.0, say("none", most=max(taken)), detail=detail)
+        return none.checked(Assumption.UNMAPPED_IS_QUICK, None)
     said = say("or_less" if least == min(taken) else "measured", **times)
     return known(least, said, detail=detail)
 

@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown, yes_or_no
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.disk.mechanics import ARM_SHARED, AT_LEAST
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.flash.interleaving import Seen
@@ -142,7 +143,11 @@ def queue_depth(view: View) -> Answer:
         goodness = {"off_a_whole_number": off}
         if abs(off) + _queue_end_error(view, seen) > _HALF:
             return unknown(say("pace", depth=depth), detail=detail, evidence=evidence)
-        return known(depth, say("waits"), detail=detail | {"goodness": goodness}, evidence=evidence)
+        found = known(
+            depth, say("waits"), detail=detail | {"goodness": goodness}, evidence=evidence
+        )
+        # The waits for a place show it; the gain only agrees with them.
+        return found.checked(Assumption.QUEUE_ENDS_GAIN, None)
     evidence = ids(RANDOM(view))
     depth = knee(by_depth, _NO_MORE_DISK if disk else _NO_MORE)
     gain = max(by_depth.values()) / by_depth[1] if 1 in by_depth else 0.0
@@ -210,5 +215,6 @@ def reordering(view: View) -> Answer | None:
     if usual_gain >= _NO_MORE_DISK:
         return yes_or_no(True, say("reorders"), detail=detail)
     if gain < _NO_MORE:
-        return yes_or_no(False, say("in_order"), detail=detail)
+        in_order = yes_or_no(False, say("in_order"), detail=detail)
+        return in_order.checked(Assumption.HOST_KEEPS_ORDER, None)
     return unknown(say("slightly"), detail=detail)

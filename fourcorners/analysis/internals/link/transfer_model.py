@@ -17,9 +17,10 @@ import scipy
 
 from fourcorners.analysis import access_model
 from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.thresholds import points_min
 from fourcorners.analysis.internals.usual import usual_s
-from fourcorners.analysis.internals.view import PointAxis, View, by_size, pick
+from fourcorners.analysis.internals.view import PointAxis, View, by_size, ids, pick
 from fourcorners.analysis.intervals import COVERAGE, histogram_mean_error, two_sided_t
 from fourcorners.analysis.source import Measured
 from fourcorners.recording.arrays import Floats
@@ -117,7 +118,7 @@ def penalty(view: View, operation: str) -> Answer | None:
         share=taxed.detail["smallest_tax_s"] / cost,
     )
     interval = taxed.detail["smallest_interval_s"]
-    return replace(plain, verdict="measured", said=said, value=cost, interval=interval)
+    return _with_tax(plain, said=said, value=cost, interval=interval)
 
 
 def rate(view: View, operation: str) -> Answer | None:
@@ -130,7 +131,7 @@ def rate(view: View, operation: str) -> Answer | None:
     value = taxed.detail["sequential_rate_bytes_per_second"]
     said = say("taxed") if plain.value is None else say("taxed_beside", plain=plain.value)
     interval = taxed.detail["sequential_rate_interval"]
-    return replace(plain, verdict="measured", said=said, value=value, interval=interval)
+    return _with_tax(plain, said=said, value=value, interval=interval)
 
 
 def misfit(view: View, operation: str) -> Answer | None:
@@ -140,6 +141,13 @@ def misfit(view: View, operation: str) -> Answer | None:
         return None
     worst = float(np.abs(fitted.misfit).max())
     return known(worst, fitted.worst("measured"), detail=fitted.detail)
+
+
+def _with_tax(plain: Answer, **instead: Any) -> Answer:
+    """The answer of the model whose tax explains what the plain one misses. That it fits is what
+    made it the better one."""
+    taxed = replace(plain, verdict="measured", checks=(), **instead)
+    return taxed.checked(Assumption.ADDS_UP, True, plain.evidence or ())
 
 
 def _taxed(view: View, operation: str) -> Answer | None:
@@ -156,7 +164,12 @@ def _answer(view: View, operation: str, of: Callable[[_Fitted], Answer]) -> Answ
     if not fitted.holds:
         said = say("no_model", operation=operation, factor=fitted.factor)
         return unknown(said, detail=fitted.detail)
-    return of(fitted)
+    answer = of(fitted)
+    if answer.interval is None:
+        return answer
+    # The interval allows for the sizes that the model misses.
+    holds = fitted.is_chance or not fitted.off
+    return answer.checked(Assumption.ADDS_UP, holds, ids(sizes(view, operation)), covered=True)
 
 
 def _penalty(fitted: _Fitted) -> Answer:
