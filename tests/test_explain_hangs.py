@@ -183,3 +183,32 @@ def test_a_read_that_hangs_at_the_deepest_point_moves_no_end_of_the_queue(hangs:
     beside = {24: 28_838.0, 32: 28_818.0, 33: 25_925.0, 48: 20_378.0, 64: 19_897.0}
     beside |= {256: 19_412.0, 512: 19_350.0, 768: 19_335.0, 1024: 19_329.0, 1536: 19_320.0 * hangs}
     assert Seen(beside=beside).queue_depth == 32
+
+
+@pytest.mark.parametrize(
+    ("longest_s", "depth", "lacking"),
+    [(0.28, OUTSTANDING, True), (0.02, OUTSTANDING, False), (0.28, 900, False)],
+    ids=["hang", "slow host", "drained"],
+)
+def test_a_last_read_that_hangs_does_not_make_a_window_slower(
+    longest_s: float, depth: int, lacking: bool
+) -> None:
+    """Recorded on a drive that serves 5,220 reads of one place per second: the last of 1,107 reads
+    hung for 0.28 s, so that 2,313 were read per second. A host that is slow, and a queue that
+    drains from the start on, leave as few outstanding, and their rate is what was served."""
+    run = FakeRun()
+    for window in (4 * KIB, 8 * KIB):
+        run.add(
+            f"probe-conflicts/window/{window}",
+            "read",
+            iops=2313.0,
+            elapsed_s=0.4785,
+            latency_mean_s=0.452 * depth / 2313,
+            queue_depth=depth,
+            window_bytes=window,
+            block_bytes=2 * KIB,
+        )
+        run.rows[-1]["latency_max_s"] = longest_s
+    found = conflicting_reads.seen(view_of(run))
+    assert found is not None
+    assert found.one_die == pytest.approx(5117 if lacking else 2313, rel=1e-3)

@@ -203,17 +203,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     first = interleaved([*windows, *places], span_bytes=span, seed=seed)
 
     def following(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
-        seen = conflicting_reads.seen_of(
-            (
-                axes,
-                recording.iops,
-                recording.read.latency_mean_s or 0.0,
-                conflicting_reads.soonest(
-                    recording.read.latency_percentile_s(10), recording.read.latency_percentile_s(50)
-                ),
-            )
-            for axes, recording in measured.points
-        )
+        seen = conflicting_reads.seen_of((axes, done.read) for axes, done in measured.points)
         distances = seen.distances_wanted(span - grid)
         if distances:
             return tuple(pair(distance) for distance in distances)

@@ -25,6 +25,7 @@ from fourcorners.analysis.internals.flash.levels import (
 )
 from fourcorners.analysis.internals.view import Pick, PointAxis, View, by, ids, pick
 from fourcorners.analysis.source import Measured
+from fourcorners.recording import OperationRecording
 
 TEST = "probe-conflicts"
 
@@ -50,6 +51,9 @@ POINTS: Mapping[str, tuple[PointAxis, Pick]] = {
 
 PAIRS = ("together", "short", "late")
 """The kinds of pairs."""
+
+_KEPT_FULL = ("window", "across", "pair", "beside")
+"""The kinds of points whose places are read again and again by a queue that is kept full."""
 
 _DUE_AT_ONCE = {"alone": 1} | dict.fromkeys(PAIRS, 2)
 """How many reads of a point are due at the same time. They tell what these reads wait for if they
@@ -88,32 +92,52 @@ def seen(view: View) -> Seen | None:
     """The rates that the probe measured; ``None`` where it did not run."""
     if not windows(view):
         return None
-    return seen_of(
-        (
-            m.point,
-            m.iops,
-            m.latency_mean_s or 0.0,
-            soonest(m.latency_percentile_s(10), m.latency_percentile_s(50)),
-        )
-        for m in view.points(TEST, "read")
-        if m.ios > 1
-    )
+    return seen_of((m.point, m) for m in view.points(TEST, "read") if m.ios > 1)
 
 
-def soonest(tenth_s: float | None, half_s: float | None) -> Soonest | None:
-    """The soonest reads, by two percentiles of the latency; ``None`` where there are none."""
-    return None if tenth_s is None or half_s is None else Soonest(tenth_s, half_s)
-
-
-def seen_of(points: Iterable[tuple[Mapping[str, Any], float, float, Soonest | None]]) -> Seen:
-    """The rates of these points, each given with its rate, its mean latency in seconds and its
-    soonest reads."""
+def seen_of(points: Iterable[tuple[Mapping[str, Any], OperationRecording]]) -> Seen:
+    """The rates of these points, each given with what was read."""
     return Seen.of(
-        (kind, int(point[axis]), iops, latency_s, some)
-        for point, iops, latency_s, some in points
+        (
+            kind,
+            int(point[axis]),
+            _rate(kind, point, read),
+            read.latency_mean_s or 0.0,
+            _soonest(read),
+        )
+        for point, read in points
         for kind, (axis, picked) in POINTS.items()
         if picked.fits(point)
     )
+
+
+def _soonest(read: OperationRecording) -> Soonest | None:
+    """The soonest reads; ``None`` where there are none."""
+    tenth_s, half_s = read.latency_percentile_s(10), read.latency_percentile_s(50)
+    return None if tenth_s is None or half_s is None else Soonest(tenth_s, half_s)
+
+
+_FULL_ROUNDS = 4
+"""A queue that is kept full serves each of its places more than once: a choice."""
+
+_DRAINED = 0.5
+"""As a full queue drains at the end of a point, it lacks half of its reads in the mean of the time
+that the last one takes. If it lacks more, that one alone was left for most of this time."""
+
+
+def _rate(kind: str, point: Mapping[str, Any], read: OperationRecording) -> float:
+    """The reads per second while the queue is full. The rate itself, unless a last read hangs: then
+    it holds up the end of the point, so that far fewer reads were outstanding in the mean than the
+    queue holds (Little's law), by what that one read explains."""
+    latency_s, longest_s = read.latency_mean_s, read.latency_max_s
+    held = point[PointAxis.BESIDE] + 1 if kind == "beside" else point.get("queue_depth")
+    if kind not in _KEPT_FULL or not held or not latency_s or not longest_s:
+        return read.iops
+    lacking_s = read.elapsed_s - read.ios * latency_s / held
+    if read.ios < _FULL_ROUNDS * held or lacking_s <= _DRAINED * longest_s:
+        return read.iops
+    # Other than by a last read, a queue may lack reads because the host is slow to issue them.
+    return held / latency_s if lacking_s <= longest_s else read.iops
 
 
 def one_unit(view: View) -> tuple[float, Sequence[str]] | None:
