@@ -364,6 +364,15 @@ def _conflicting(dies: int) -> parallel_units.Conflicting:
     return parallel_units.Conflicting(dies, 1e6 / 70, ["conflicts"])
 
 
+def test_where_reads_wait_for_those_of_other_places_the_curve_counts_no_units() -> None:
+    curve = _network(16, 70, 1, 20)
+    finding, _ = parallel_units.told(curve, None, None, (), waits_for_others=True)
+    assert (finding.value, finding.said.code) == (None, "waits_for_others")
+    # Conflicts count them all the same.
+    finding, _ = parallel_units.told(curve, None, _conflicting(16), (), waits_for_others=True)
+    assert finding.value == 16
+
+
 def test_units_behind_a_busy_station_are_told_by_conflicts_only() -> None:
     busy = _network(32, 70, 10, 20)
     finding, _ = parallel_units.told(busy, None, None, ["queue"])

@@ -85,6 +85,43 @@ def test_flash_writes_that_are_quicker_than_reads_wait_for_no_program(
     assert found.value == volatile
 
 
+@pytest.mark.parametrize(("flush_times", "volatile"), [(1.0, 0), (3.2, None)])
+def test_where_a_flush_has_something_to_do_writes_need_not_be_durable(
+    flush_times: float, volatile: float | None
+) -> None:
+    """An array reads old data and parity before it writes, and its members have caches."""
+    run = _flushed(0.1e-3)
+    for which in (1, 2):
+        seconds = flush_times * 0.1e-3
+        id = f"probe-flush/flushed/{which}"
+        run.add(id, "flush", iops=1 / seconds, latency_mean_s=seconds, kind="flushed")
+    for ask in (durability.is_volatile, durability.is_protected):
+        found = ask(view_of(run))
+        assert found is not None
+        assert found.value == volatile
+
+
+@pytest.mark.parametrize(("flush_s", "code"), [(9e-6, "kept"), (190e-6, "flush_only")])
+def test_fua_that_costs_nothing_beside_a_flush_that_does_is_no_protection(
+    flush_s: float, code: str
+) -> None:
+    run = FakeRun()
+    for kind, operation, seconds in (
+        ("plain", "write", 15e-6),
+        ("forced", "write", 15e-6),
+        ("read", "read", 86e-6),
+        ("just written", "read", 15e-6),
+        ("just read", "read", 86e-6),
+        ("flushed", "flush", flush_s),
+    ):
+        for which in (1, 2):
+            id = f"probe-flush/{kind}/{which}"
+            run.add(id, operation, iops=1 / seconds, latency_mean_s=seconds, kind=kind)
+    found = durability.is_protected(view_of(run))
+    assert found is not None
+    assert (found.value, found.said.code) == (None, f"durability.{code}")
+
+
 @pytest.mark.parametrize(("read_s", "there"), [(0.1e-3, 0), (0.6e-3, None)])
 def test_a_long_way_to_the_drive_hides_its_memory(read_s: float, there: float | None) -> None:
     run = _flushed(read_s)

@@ -75,6 +75,10 @@ _FLUSH_AS_FORCED_MIN = 0.3
 """A flush waits for the medium if it takes at least this share of what FUA adds to a write: both
 wait for one program, FUA with its command. A flush that does nothing takes a hundredth of it."""
 
+_FLUSH_IDLE_MAX = 2.0
+"""A flush that has nothing to do takes at most so many times as long as a plain write, as both are
+one command: longer ones write something, data or the drive's own."""
+
 _ROUNDS_DIFFER = 4.0
 """If the uncertainty between rounds is at least this many times that of single flushes, the former
 is used."""
@@ -149,10 +153,15 @@ def _told(view: View, which: int) -> Answer | None:
         if cached < _MEDIUM_MIN * usual["read"]:
             shown = say("durability.times_cached", times=shown, cached=cached)
         yes, said = [None, None], say("durability.kept", shown=shown)
+    if yes[0] is not True and flush_s > _FLUSH_IDLE_MAX * usual["plain"]:
+        code = "durability.flush_works" if yes[0] is False else "durability.flush_only"
+        if yes[0] is False or said.code == "durability.kept":
+            yes, said = [None, None], say(code, times=_times(usual), flush=flush_s)
     floor_s = view.once(latency_floor_s)
     if yes[0] is False and floor_s is not None:
         yes, said = [None, None], say("durability.far", shown=_times(usual), floor=floor_s)
-    detail = _detail(view, usual) | {"waits_for_nothing": said.code == "durability.kept"}
+    buffered = said.code in ("durability.kept", "durability.flush_only")
+    detail = _detail(view, usual) | {"waits_for_nothing": buffered}
     answer = yes_or_no(yes[which], said, detail=detail)
     # That FUA takes longer shows that it is carried out; that writes wait needs no flush.
     carried_out = True if yes[0] else None

@@ -111,7 +111,8 @@ def _both(view: View) -> tuple[Answer, Answer | None]:
         if units is not None:
             conflicting = Conflicting(units, 1 / one_s, one[1])
     queue_depth = view.value("command_queue_depth")
-    return told(by_depth, queue_depth, conflicting, evidence, place, view.once(_path_s))
+    waits = view.once(command_queue.waits_for_others)
+    return told(by_depth, queue_depth, conflicting, evidence, place, view.once(_path_s), waits)
 
 
 def _path_s(view: View) -> float:
@@ -152,6 +153,7 @@ def told(
     evidence: Sequence[str],
     one_place_iops: float | None = None,
     path_s: float = 0.0,
+    waits_for_others: bool = False,
 ) -> tuple[Answer, Answer | None]:
     """The units, and a disagreement between the two ways to count them.
 
@@ -163,6 +165,8 @@ def told(
         one_place_iops: the reads per second of the fastest place, many at a time: no unit serves
             more.
         path_s: the time that a read takes at most of a path that all reads share.
+        waits_for_others: whether reads wait for reads of other units, as where a drive returns
+            them in the order of submission.
     """
     depths = np.array(list(by_depth), dtype=np.float64)
     rates = np.array(list(by_depth.values()), dtype=np.float64)
@@ -212,6 +216,9 @@ def told(
     units = max(float(round(fit.units)), math.ceil(least * (1 - _SCATTER)))
     dies = None if conflicting is None else conflicting.dies
     shown = {"units": units, "misfit": fit.misfit}
+    if dies is None and waits_for_others:
+        # The network's units wait for nothing but themselves: fewer of them have such a curve.
+        return unknown(say("waits_for_others", **shown), detail=detail, evidence=evidence), None
     if dies is None:
         found = known(
             units, say("measured", **shown), bounds=(low, high), detail=detail, evidence=evidence

@@ -168,6 +168,13 @@ def queue_depth(view: View) -> Answer:
     return unknown(say("no_gain"), detail=detail, evidence=evidence)
 
 
+def waits_for_others(view: View) -> bool:
+    """Whether reads of one place wait for reads of another that are fewer than the drive accepts:
+    it returns them in the order of submission, or they share something else."""
+    said = queue_depth(view).said
+    return said is not None and said.code == "gains_more"
+
+
 def _queue_end_error(view: View, seen: Seen) -> float:
     """Half the 90 % interval of the depth at which the queue ends.
 
