@@ -5,6 +5,8 @@ from typing import cast
 
 import numpy as np
 import pytest
+from analysis_fixture import FakeRun
+from explain_fixture import view_of
 
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.nand import page_read as page_reads
@@ -274,3 +276,29 @@ def test_what_a_write_has_beside_the_program_may_be_no_more_than_a_buffered_writ
     least, most = beside_s(cast(View, view), cost)
     assert least == pytest.approx(14e-6)
     assert most >= 46e-6
+
+
+@pytest.mark.parametrize(
+    ("anywhere", "low", "high"),
+    [
+        pytest.param({80: 100}, 0, 0, id="one kind of page"),
+        pytest.param({80: 50, 100: 50}, 6, 14, id="two kinds, of which the place is the faster"),
+        pytest.param({60: 50, 80: 50}, -14, -6, id="two kinds, of which the place is the slower"),
+        pytest.param({80: 50, 150: 50}, 0, 45, id="another kind, or a look-up in the map"),
+        pytest.param({95: 100}, 0, 0, id="all take longer: no kind of page"),
+    ],
+)
+def test_the_place_that_keeps_a_die_busy_is_of_one_kind_of_page(
+    anywhere: dict[int, int], low: float, high: float
+) -> None:
+    run = FakeRun()
+    for recording, counts, about in (
+        ("probe-conflicts/alone/512", {80: 100}, {"alone_bytes": 512}),
+        ("probe-sizes/read/512", anywhere, {"queue_depth": 1}),
+    ):
+        run.add(recording, "read", iops=1e4, elapsed_s=1.0, block_bytes=512, **about)
+        at_ns = np.array([1000 * us for us in counts])
+        run.histograms[recording, "read"] = (at_ns, at_ns, np.array(list(counts.values())))
+    least, most = page_reads._of_other_kinds(view_of(run), 60e-6)
+    assert low <= round(1e6 * least, 3) <= round(1e6 * most, 3) <= high
+    assert (least <= 10e-6 <= most) == (low == 6 or high == 45)

@@ -34,7 +34,7 @@ DOUBT = say("any.most_disturbed", disturbed=3, watched=4)
                 gain=7.5,
                 why=say("parallel_units.station"),
             ),
-            "By conflicts alone: 8 dies conflict, so that many reads are served at the same "
+            "By conflicts alone: 8 units conflict, so that many reads are served at the same "
             "time unless something else limits them. That reads become 7.50 times as fast with"
             " a queue agrees with this but does not show it: a part that every command passes,"
             " or that several units share, is busy before the units are, so their number does "

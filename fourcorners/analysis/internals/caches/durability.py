@@ -77,7 +77,8 @@ wait for one program, FUA with its command. A flush that does nothing takes a hu
 
 _FLUSH_IDLE_MAX = 2.0
 """A flush that has nothing to do takes at most so many times as long as a plain write, as both are
-one command: longer ones write something, data or the drive's own."""
+one command: longer ones write something, data or the drive's own. One that takes as long as a read
+shows that what commands have in common takes most of a read's time, and of a write's."""
 
 _ROUNDS_DIFFER = 4.0
 """If the uncertainty between rounds is at least this many times that of single flushes, the former
@@ -153,10 +154,12 @@ def _told(view: View, which: int) -> Answer | None:
         if cached < _MEDIUM_MIN * usual["read"]:
             shown = say("durability.times_cached", times=shown, cached=cached)
         yes, said = [None, None], say("durability.kept", shown=shown)
-    if yes[0] is not True and flush_s > _FLUSH_IDLE_MAX * usual["plain"]:
-        code = "durability.flush_works" if yes[0] is False else "durability.flush_only"
-        if yes[0] is False or said.code == "durability.kept":
-            yes, said = [None, None], say(code, times=_times(usual), flush=flush_s)
+    if yes[0] is False and flush_s > min(
+        _FLUSH_IDLE_MAX * usual["plain"], _MEDIUM_MIN * usual["read"]
+    ):
+        yes, said = [None, None], say("durability.flush_works", times=_times(usual), flush=flush_s)
+    if said.code == "durability.kept" and flush_s > _FLUSH_IDLE_MAX * usual["plain"]:
+        said = say("durability.flush_only", times=_times(usual), flush=flush_s)
     floor_s = view.once(latency_floor_s)
     if yes[0] is False and floor_s is not None:
         yes, said = [None, None], say("durability.far", shown=_times(usual), floor=floor_s)

@@ -21,7 +21,15 @@ from fourcorners.analysis.internals.nand.read_cost import (
     read_cost,
 )
 from fourcorners.analysis.internals.thresholds import UNSURE
-from fourcorners.analysis.internals.view import FLASH_READ_MIN_S, View, ids
+from fourcorners.analysis.internals.view import (
+    FLASH_READ_MIN_S,
+    PointAxis,
+    View,
+    by,
+    ids,
+    pick,
+)
+from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
@@ -36,6 +44,24 @@ _SEVERAL_MIN = 1.5
 """A read of flash takes longer than one without, by the array's read, the transfer, and what
 corrects errors. If that is more than so many times the time from one read of a place to the next,
 several serve the place: two would make it twice as much, less what else a read of flash needs."""
+
+
+_SECTOR_BYTES = 512
+"""The least read, of which both probes have single ones."""
+
+_ANYWHERE = pick("probe-sizes", "read")
+"""Single random reads of each size."""
+
+_KINDS_WITHIN, _KINDS_MOST = 0.8, 4.0
+"""Reads that differ by less than the first share of the array's time are of other pages. A look-up
+in a mapping that lies on flash adds one read or more, and a read from memory lacks one; but pages
+of four bits a cell may take up to so many times as long as the second value. Which of both longer
+reads are does not show."""
+
+_AS_PLACE, _AS_PLACE_MIN = 0.02, 0.1
+"""A read takes as long as one of the place if they differ by up to the first share of the array's
+time. Of four kinds of pages each has a quarter of the reads; where fewer than the second share are
+like the place, something else sets it apart."""
 
 
 def page_read(view: View) -> Answer | None:
@@ -58,12 +84,15 @@ def page_read(view: View) -> Answer | None:
     if overlaps is not False:
         # A small difference of two medians is no proof that all of the transfer is hidden.
         bounds = (bounds[0], cost.die_s)
+    of_kinds = _of_other_kinds(view, cost.die_s)
+    bounds = (bounds[0] + of_kinds[0], bounds[1] + of_kinds[1])
     value = sum(bounds) / 2
     detail: dict[str, Any] = {
         "die_s": cost.die_s,
         "idle_s": cost.idle_s,
         "memory_s": cost.memory_s,
         "channel_s_per_byte": list(cost.per_byte_s),
+        "longer_than_the_place_s": list(of_kinds),
         "register_emptied_meanwhile": overlaps,
     }
     if not cost.of_channel or bounds[1] - bounds[0] > 2 * UNSURE * value:
@@ -73,12 +102,47 @@ def page_read(view: View) -> Answer | None:
         said = say("quicker_than_flash", read_s=value)
         return unknown(said, detail=detail, evidence=evidence)
     said = say("measured", die_s=cost.die_s, low=least, high=most)
+    longer_s = sum(of_kinds) / 2
+    if abs(longer_s) > _CHANCE * cost.die_s:
+        code = "of_longer" if longer_s > 0 else "of_shorter"
+        said = say(code, die_s=cost.die_s, low=least, high=most, other=abs(longer_s))
     low, high = (1 - _CHANCE) * bounds[0], (1 + _CHANCE) * bounds[1]
     answer = known(value, said, bounds=(low, high), detail=detail, evidence=evidence)
     if overlaps is None:
         # Both possibilities are within the bounds.
         return answer.checked(Assumption.ARRAY_THEN_CHANNEL, None)
     return answer.checked(Assumption.ARRAY_THEN_CHANNEL, not overlaps, evidence, covered=True)
+
+
+def _of_other_kinds(view: View, die_s: float) -> tuple[float, float]:
+    """How much longer the mean read of a page is than one of the place whose die was kept busy, at
+    least and at most: cells of several bits have pages that take longer than others, and the place
+    is in one of them."""
+    place = by(conflicting_reads.points(view, "alone"), PointAxis.ALONE).get(_SECTOR_BYTES)
+    anywhere = [
+        m for m in _ANYWHERE(view) if m.block_bytes == _SECTOR_BYTES and (m.queue_depth or 1) == 1
+    ]
+    if place is None or not anywhere:
+        return 0.0, 0.0
+    place_s = conflicting_reads.typical_s(place)[0]
+    low, high, count = anywhere[0].histogram
+    longer_s = (low + high) / 2e9 - place_s
+    alike = np.abs(longer_s) <= _AS_PLACE * die_s
+    if float(count[alike].sum()) < _AS_PLACE_MIN * float(count.sum()):
+        return 0.0, 0.0
+    near = np.abs(longer_s) < _KINDS_WITHIN * die_s
+    far = near | ((longer_s > 0) & (longer_s < _KINDS_MOST * die_s))
+    (low_s, low_reach_s), (high_s, high_reach_s) = (
+        _mean(longer_s, np.where(which, count, 0)) for which in (near, far)
+    )
+    return low_s - low_reach_s, high_s + high_reach_s
+
+
+def _mean(values: Floats, weights: Floats) -> tuple[float, float]:
+    """The weighted mean, and how far chance may have taken it from its true value."""
+    mean = float(np.average(values, weights=weights))
+    square = float(np.average((values - mean) ** 2, weights=weights))
+    return mean, two_sided_t(math.inf) * math.sqrt(square / float(weights.sum()))
 
 
 def _least_die_s(view: View, die_s: float) -> float:
