@@ -1,7 +1,7 @@
 """Times of NAND where an assumption of drives that were known before does not hold."""
 
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -292,10 +292,12 @@ def test_the_place_that_keeps_a_die_busy_is_of_one_kind_of_page(
     anywhere: dict[int, int], low: float, high: float
 ) -> None:
     run = FakeRun()
-    for recording, counts, about in (
-        ("probe-conflicts/alone/512", {80: 100}, {"alone_bytes": 512}),
-        ("probe-sizes/read/512", anywhere, {"queue_depth": 1}),
-    ):
+    alone, single = {"alone_bytes": 512}, {"queue_depth": 1}
+    both: list[tuple[str, dict[int, int], dict[str, Any]]] = [
+        ("probe-conflicts/alone/512", {80: 100}, alone),
+        ("probe-sizes/read/512", anywhere, single),
+    ]
+    for recording, counts, about in both:
         run.add(recording, "read", iops=1e4, elapsed_s=1.0, block_bytes=512, **about)
         at_ns = np.array([1000 * us for us in counts])
         run.histograms[recording, "read"] = (at_ns, at_ns, np.array(list(counts.values())))
