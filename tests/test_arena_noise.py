@@ -8,11 +8,10 @@ import pytest
 import fourcorners as fc
 from fourcorners.target.foreign import ForeignTarget
 from fourcorners.target.simulated import SimulatedTarget
-from fourcorners_validation.arena.explain import noise_levels
 from fourcorners_validation.arena.explain.contest import GradedAnswer, ProbedDrive
 from fourcorners_validation.arena.explain.noise import as_seen, check_noise, disturbance
 from fourcorners_validation.arena.explain.noise_document import render_noise
-from fourcorners_validation.arena.explain.noise_levels import Disturbed
+from fourcorners_validation.arena.explain.noise_levels import AtLevels
 
 _CHILD = Path(__file__).parents[1] / "drive" / "foreign" / "examples" / "drive.py"
 _READS = fc.Workload([fc.Stream.read("random", 4096)], duration_s=30, ios=2000, seed=1)
@@ -53,66 +52,57 @@ def test_levels_beyond_reason_are_refused(levels: list[float], why: str) -> None
         fc.arena_explain(catalog=True, noise=[0.05, 0.1])
 
 
-def test_every_drive_is_probed_at_every_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    met: list[tuple[str, int, float]] = []
-    monkeypatch.setattr(
-        noise_levels, "run_drive", lambda _, index, noise: met.append(("own", index, noise))
-    )
-    monkeypatch.setattr(
-        noise_levels, "run_foreign", lambda of, _, index, noise: met.append((of, index, noise))
-    )
-    both = Disturbed([0.0, 0.1, 0.2], [False, True], "foreign")
-    for index in range(both.count(2)):
-        both.run(1, index)
-    wanted = [
-        (of, number, noise)
-        for number in (0, 1)
-        for of in ("own", "foreign")
-        for noise in (0.0, 0.1, 0.2)
+def test_every_drive_is_probed_at_every_level() -> None:
+    def one(seed: int, index: int, *, noise: float) -> ProbedDrive:
+        return ProbedDrive(index, f"{seed}", (), (), noise=noise)
+
+    at = AtLevels(one, [0.0, 0.1, 0.2])
+    met = [at.run(3, index) for index in range(6)]
+    assert [(m.kind, m.index, m.noise) for m in met] == [
+        ("3", drive, noise) for drive in (0, 1) for noise in (0.0, 0.1, 0.2)
     ]
-    assert met == wanted
 
 
 def _at(noise: float, *answers: GradedAnswer, foreign: bool = False) -> ProbedDrive:
     return ProbedDrive(0, "disk", answers, (), noise=noise, foreign=foreign)
 
 
-def test_the_page_shows_every_level_and_names_false_claims_before_wrong_values() -> None:
+@pytest.mark.parametrize("foreign", [False, True])
+def test_the_page_shows_every_level_and_names_false_claims_before_wrong_values(
+    foreign: bool,
+) -> None:
     def rate(half: float) -> GradedAnswer:
-        return GradedAnswer("link_ceiling", 100, 101, (101 - half, 101 + half))
+        return GradedAnswer("link_ceiling", 100, 120, (120 - half, 120 + half))
 
     dies, none = GradedAnswer("dies", 4, 8, None), GradedAnswer("dies", 4, None, None)
     made_up = GradedAnswer("read_ahead", 0, 1, None)
     bounds = GradedAnswer("write_buffer_bytes", 10, 20, (15, 25), bounds=True)
     page = render_noise(
         [
-            _at(0.0, rate(2), none),
-            _at(0.2, rate(0.5), dies, bounds),
-            _at(0.0, rate(0.5), foreign=True),
-            _at(0.2, rate(4), made_up, none, foreign=True),
+            _at(0.0, rate(2), none, foreign=foreign),
+            _at(0.2, rate(30), dies, bounds, made_up, foreign=foreign),
         ],
         seed=3,
     )
-    assert "`fourcorners arena explain --noise 0 0.2 --drives 1 --seed 3 --write docs`" in page
+    option = "--foreign " if foreign else ""
+    assert f"explain {option}--noise 0 0.2 --drives 1 --seed 3 --write docs`" in page
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines()]
-    table = {tuple(row[:2]): row[2:] for row in rows if row and row[0] in ("own", "foreign")}
-    assert table["own", "0"] == ["1", "2", "1", "0", "0", "50", "1", "100", "3.96", "", "0", ""]
-    assert table["own", "0.2"] == ["1", "3", "3", "2", "0", "0", "1", "0", "0.99", "0.25", "1", "0"]
-    assert table["foreign", "0.2"] == [
-        "1", "3", "2", "1", "1", "33.3", "1", "100", "7.92", "8", "0", "",
-    ]  # fmt: skip
+    table = {row[0]: row[1:] for row in rows if row}
+    # An error of 20 % is wrong of an own drive, and not of a foreign one.
+    quiet, noisy = ("0", "3") if foreign else ("1", "4")
+    assert table["0"] == ["1", "2", "1", quiet, "0", "50", "1", "0", "0", "", "3.33", ""]
+    assert table["0.2"] == ["1", "4", "4", noisy, "1", "0", "1", "100", "1", "0", "50", "15"]
     places = [
         page.index(said)
         for said in (
             "## False claims",
-            "- Foreign drive 0 (disk) at 0.2: read_ahead is 0, but was reported as 1.",
+            "- Drive 0 (disk) at 0.2: read_ahead is 0, but was reported as 1.",
             "## Wrong values",
-            "- Own drive 0 (disk) at 0.2: dies is 4, but was reported as 8.",
-            "- Own drive 0 (disk) at 0.2: write_buffer_bytes is 10, but was reported as 20",
+            "- Drive 0 (disk) at 0.2: dies is 4, but was reported as 8.",
+            "- Drive 0 (disk) at 0.2: write_buffer_bytes is 10, but was reported as 20",
             "## By finding",
         )
     ]
     assert places == sorted(places)
-    findings = {row[0]: row[1:] for row in rows if row}
-    assert findings["dies"] == ["2", "1", "1", "0", "50"]
-    assert findings["read_ahead"] == ["1", "1", "1", "1", "0"]
+    assert table["dies"] == ["1", "1", "1", "0", "0"]
+    assert table["read_ahead"] == ["1", "1", "1", "1", "0"]

@@ -153,8 +153,8 @@ def arena_explain(
     Parameters
     ----------
     drives
-        How many drives are drawn: 100 by default, 63 with --foreign, and with --noise 7 of this
-        project and 7 foreign ones; kinds take turns.
+        How many drives are drawn: 100 by default, 63 with --foreign, 7 with --noise; kinds take
+        turns.
     catalog
         All drives of the catalog instead, and what was said of them and is wrong.
     target
@@ -162,11 +162,11 @@ def arena_explain(
         Repeatable.
     noise
         What a real system adds: service times spread by this share of their mean (up to 0.2), and
-        drift, outliers, other load and the host's time are as strong. Every drive is probed at
-        each level that is named, such as 0 0.05 0.2.
+        drift, outliers, other load and the host's time are as strong. Each drive is probed at
+        every level that is named, such as 0 0.05 0.2.
     write
         Folder to write explain-arena.md to, explain-catalog.md, explain-foreign.md, or
-        explain-noise.md with noise.
+        explain-noise.md and explain-noise-foreign.md with noise.
     """
     from fourcorners_validation.arena import studies
 

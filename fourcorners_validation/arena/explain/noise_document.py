@@ -1,4 +1,4 @@
-"""docs/explain-noise.md: how often the probes were right about drives with noise."""
+"""docs/explain-noise.md and explain-noise-foreign.md: how often the probes are right with noise."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -12,11 +12,11 @@ from fourcorners_validation.arena.explain.noise import described
 from fourcorners_validation.arena.explain.truths import TRUTHS
 from fourcorners_validation.arena.tables import NUMBERS, markdown_table, quantile_of
 
-NAME = "explain-noise.md"
+NAME, FOREIGN_NAME = "explain-noise.md", "explain-noise-foreign.md"
 
 HEADER = (
-    "drives", "noise", "of", "asked", "given", "wrong", "false", "n/i", "intervals", "holds",
-    "width", "wider", "bounds", "bound",
+    "noise", "of", "asked", "given", "wrong", "false", "n/i", "intervals", "holds",
+    "bounds", "bound", "width", "wider",
 )  # fmt: skip
 """Column heads of :func:`level_rows`."""
 
@@ -29,10 +29,11 @@ LEGEND = (
     f"than {OWN.error_95_max:.0%} ({FOREIGN.error_95_max:.0%} of foreign drives); *false*, among "
     "the wrong: reported although it is not there, or as absent although it is; *n/i*: percentage "
     "of the answers that are not identifiable. *intervals*: number of 90 % intervals that describe "
-    "scatter, of which so many percent hold the truth (*holds*); *width*: their median width, in "
-    "percent of the value; *wider*: median of how many times as wide they are as those of the same "
-    "finding of the same drive at the first level; *bounds*: intervals between two points of a "
-    "sweep, and tolerances, of which all have to hold the truth (*bound*, in percent). A cell is "
+    "scatter, of which so many percent hold the truth (*holds*); *bounds*: number of intervals "
+    "between two points of a sweep, and of tolerances, of which all have to hold the truth "
+    "(*bound*, in percent); *width*: the median width of both, in percent of the value; *wider*: "
+    "median of how many times as wide they are as for the same finding of the same drive at the "
+    "lowest level, where both have one. A cell is "
     "empty where there is nothing to count."
 )
 
@@ -52,9 +53,8 @@ def wrong_values(outcomes: Sequence[ProbedDrive]) -> list[str]:
 
 def _sentences(outcomes: Sequence[ProbedDrive], *, of_false: bool) -> list[str]:
     found = []
-    for one in sorted(outcomes, key=lambda one: (one.foreign, one.noise, one.index)):
-        whose = "Foreign" if one.foreign else "Own"
-        name = f"{whose} drive {one.index} ({one.kind}) at {one.noise:g}"
+    for one in sorted(outcomes, key=lambda one: (one.noise, one.index)):
+        name = f"Drive {one.index} ({one.kind}) at {one.noise:g}"
         answers = tuple(a for a in one.answers if is_false(a) == of_false)
         found += wrong([name], TRUTHS, [replace(one, index=0, answers=answers)], _standard(one))
     return found
@@ -97,14 +97,14 @@ class _Count:
         return (*map(str, numbers), percent(self.unidentified))
 
 
-_Key = tuple[bool, int, str]
+_Key = tuple[int, str]
 
 
 def _intervals(outcomes: Sequence[ProbedDrive], *, bounds: bool) -> dict[_Key, GradedAnswer]:
     """The answers with an interval, of continuous findings of things that are there, by drive and
     finding."""
     return {
-        (one.foreign, one.index, answer.finding): answer
+        (one.index, answer.finding): answer
         for one in outcomes
         for answer in one.answers
         if answer.truth and answer.value and not _DISCRETE[answer.finding]
@@ -112,11 +112,15 @@ def _intervals(outcomes: Sequence[ProbedDrive], *, bounds: bool) -> dict[_Key, G
     }
 
 
-def _width(answer: GradedAnswer) -> float:
-    """The width of an interval over the value."""
-    assert answer.interval is not None
-    assert answer.value
-    return (answer.interval[1] - answer.interval[0]) / answer.value
+def _widths(outcomes: Sequence[ProbedDrive]) -> dict[_Key, float]:
+    """The widths of the same intervals, of both kinds, over the values. With noise, what was
+    between bounds may have an interval that describes scatter."""
+    answers = _intervals(outcomes, bounds=False) | _intervals(outcomes, bounds=True)
+    return {
+        key: (one.interval[1] - one.interval[0]) / one.value
+        for key, one in answers.items()
+        if one.interval and one.value
+    }
 
 
 def _holding(answers: Iterable[GradedAnswer]) -> float:
@@ -126,35 +130,33 @@ def _holding(answers: Iterable[GradedAnswer]) -> float:
 
 
 def level_rows(outcomes: Sequence[ProbedDrive]) -> list[tuple[str, ...]]:
-    """A row for own and for foreign drives at each level of noise."""
+    """A row for each level of noise."""
+    levels = sorted({one.noise for one in outcomes})
+    first = _widths([one for one in outcomes if one.noise == levels[0]])
     found = []
-    for foreign in (False, True):
-        of_them = [one for one in outcomes if one.foreign == foreign]
-        levels = list(dict.fromkeys(one.noise for one in of_them))
-        first = _intervals([one for one in of_them if one.noise == levels[0]], bounds=False)
-        for noise in levels:
-            here = [one for one in of_them if one.noise == noise]
-            scatter, bounds = (_intervals(here, bounds=bounds) for bounds in (False, True))
-            wider = [
-                _width(answer) / _width(first[key])
-                for key, answer in scatter.items()
-                if noise != levels[0] and key in first and _width(first[key]) > 0
-            ]
-            times = quantile_of(wider, 0.5)
-            found.append(
-                (
-                    "foreign" if foreign else "own",
-                    f"{noise:g}",
-                    str(len(here)),
-                    *_Count.of((a, _standard(one)) for one in here for a in one.answers).cells,
-                    str(len(scatter)),
-                    percent(_holding(scatter.values())),
-                    percent(quantile_of([_width(one) for one in scatter.values()], 0.5)),
-                    "" if math.isnan(times) else f"{times:.3g}",
-                    str(len(bounds)),
-                    percent(_holding(bounds.values())),
-                )
+    for noise in levels:
+        here = [one for one in outcomes if one.noise == noise]
+        scatter, bounds = (_intervals(here, bounds=bounds) for bounds in (False, True))
+        widths = _widths(here)
+        wider = [
+            width / first[key]
+            for key, width in widths.items()
+            if noise != levels[0] and first.get(key)
+        ]
+        times = quantile_of(wider, 0.5)
+        found.append(
+            (
+                f"{noise:g}",
+                str(len(here)),
+                *_Count.of((a, _standard(one)) for one in here for a in one.answers).cells,
+                str(len(scatter)),
+                percent(_holding(scatter.values())),
+                str(len(bounds)),
+                percent(_holding(bounds.values())),
+                percent(quantile_of(list(widths.values()), 0.5)),
+                "" if math.isnan(times) else f"{times:.3g}",
             )
+        )
     return found
 
 
@@ -181,21 +183,27 @@ def finding_rows(outcomes: Sequence[ProbedDrive]) -> list[tuple[str, ...]]:
 def render_noise(outcomes: Sequence[ProbedDrive], *, seed: int) -> str:
     """The document for drives of that seed with noise."""
     levels = sorted({one.noise for one in outcomes})
+    foreign = any(one.foreign for one in outcomes)
+    command = f"{'--foreign ' if foreign else ''}--noise {' '.join(f'{one:g}' for one in levels)}"
     drives = len({one.index for one in outcomes})
-    command = f"--noise {' '.join(f'{noise:g}' for noise in levels)} --drives {drives}"
+    drawn = (
+        "of other people's design, drawn as for [explain-foreign.md](explain-foreign.md); every "
+        "other one has variation of its own"
+        if foreign
+        else "of this project's simulator, drawn as for [explain-arena.md](explain-arena.md)"
+    )
 
     def listed(sentences: Sequence[str]) -> list[str]:
         return [f"- {sentence}" for sentence in sentences or ("None.",)]
 
     lines = [
-        "# What the probes find where measurements are noisy",
+        "# What the probes find where measurements are noisy"
+        + (": drives of other people's design" if foreign else ""),
         "",
-        f"Written by `fourcorners arena explain {command} --seed {seed} --write docs`. The drives "
-        "are the first of that seed of this project's simulator, drawn as for "
-        "[explain-arena.md](explain-arena.md), and as many of other people's design, drawn as for "
-        "[explain-foreign.md](explain-foreign.md), of which every other one has variation of its "
-        "own. Each is probed at every level of noise, which is put between it and the probes "
-        f"(drive/disturbed). At {levels[-1]:g}, {described(levels[-1])} At the other levels all of "
+        f"Written by `fourcorners arena explain {command} --drives {drives} --seed {seed} --write "
+        f"docs`. The drives, {drives} of that seed, are {drawn}. Each is probed at every "
+        "level of noise, which is put between it and the probes (drive/disturbed). At "
+        f"{levels[-1]:g}, {described(levels[-1])} At the other levels all of "
         "that is in proportion. Noise should make intervals wider and more findings not "
         "identifiable, and no finding wrong. All figures are of simulated drives.",
         "",
@@ -215,7 +223,7 @@ def render_noise(outcomes: Sequence[ProbedDrive], *, seed: int) -> str:
         "",
         "## By finding",
         "",
-        "Own and foreign drives at all levels but 0:",
+        "At all levels but 0:",
         "",
         markdown_table(FINDING_HEADER, finding_rows(outcomes), NUMBERS),
         "",

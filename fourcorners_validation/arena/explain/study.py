@@ -2,6 +2,7 @@
 people."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,7 @@ from fourcorners_validation.arena.explain import document as probing_document
 from fourcorners_validation.arena.explain import foreign_document, noise_document, side_by_side
 from fourcorners_validation.arena.explain.goals import FOREIGN
 from fourcorners_validation.arena.explain.noise import check_noise
-from fourcorners_validation.arena.explain.noise_levels import Disturbed
+from fourcorners_validation.arena.explain.noise_levels import AtLevels
 from fourcorners_validation.arena.explain.program import check_program, run_foreign, run_program
 from fourcorners_validation.arena.explain.truths import TRUTHS
 from fourcorners_validation.study import Written, outputs
@@ -31,7 +32,7 @@ from fourcorners_validation.study import write as write_documents
 
 # As many as make a share of 5 % known within 4 points (95 %, binomial).
 _DRIVES_PROBED = 100
-# One of each kind and of each specimen: at five levels they take a quarter of an hour.
+# One of each kind or specimen: at five levels the own ones take about ten minutes of a processor.
 _DRIVES_DISTURBED = 7
 
 _NOTHING_WRONG = "Nothing that was said is wrong."
@@ -150,7 +151,7 @@ class NoiseStudy(ProbingStudy):
 
     @property
     def tables(self) -> list[tuple[Sequence[str], Rows]]:
-        """Heads and rows: a row for own and foreign drives at each level, and for each finding."""
+        """Heads and rows: a row for each level, and for each finding."""
         return [
             (noise_document.HEADER, noise_document.level_rows(self.drives)),
             (noise_document.FINDING_HEADER, noise_document.finding_rows(self.drives)),
@@ -191,8 +192,8 @@ def arena_explain(
     """Lets the probes find out what is in random simulated drives.
 
     Args:
-        drives: how many drives are drawn: 100 by default, 63 foreign ones, 7 of both with noise;
-            kinds take turns.
+        drives: how many drives are drawn: 100 by default, 63 foreign ones, 7 with noise; kinds
+            take turns.
         catalog: all drives of the catalog instead.
         foreign: drives of other people's design instead, which are C programs.
         specimens: the folder of their sources, by default ``tests/specimens`` of the clone.
@@ -200,12 +201,12 @@ def arena_explain(
             (``exec:COMMAND``).
         noise: what a real system adds, up to 0.2: service times spread by this share of their mean,
             and other disturbances are as strong (``fourcorners_validation.arena.explain.noise``).
-            Own and foreign drives are drawn, and each is probed at every level. Of ``foreign``,
-            ``catalog`` and ``target`` only those are; the last two take one level.
+            Each drawn drive is probed at every level; ``catalog`` and ``target`` take one.
         seed: root of all randomness.
         jobs: how many drives run at the same time; each takes up to 1 GB of memory.
         write: a folder to write ``explain-arena.md`` to, or ``explain-catalog.md``,
-            ``explain-foreign.md``, or ``explain-noise.md`` of own and foreign drives with noise.
+            ``explain-foreign.md``; with noise ``explain-noise.md`` or
+            ``explain-noise-foreign.md``.
         replace: replace a file of any content.
         tell: told how many drives are done.
 
@@ -215,8 +216,7 @@ def arena_explain(
     """
     if sum((drives is not None and not foreign, catalog, foreign, bool(target))) > 1:
         raise UserError("use one of --drives, --catalog, --foreign and --target")
-    disturbed = bool(noise) and not (catalog or target)
-    if not foreign and not disturbed:
+    if not foreign:
         only_foreign(specimens)
     check_noise(noise)
     if noise and (catalog or foreign) and write is not None:
@@ -227,7 +227,7 @@ def arena_explain(
         raise UserError("--noise: use one level with --catalog and --target")
     if target:
         return _of_programs(target, sum(noise), seed, jobs, write, tell)
-    if disturbed:
+    if noise and not catalog:
         count = drives or _DRIVES_DISTURBED
         return _disturbed(noise, count, foreign, specimens, seed, jobs, write, replace, tell)
     drawn = probing_document.CATALOG_NAME if catalog else probing_document.NAME
@@ -280,11 +280,13 @@ def _disturbed(
     replace: bool,
     tell: Callable[[str], object],
 ) -> NoiseStudy:
-    to = outputs(write, [noise_document.NAME], replace)
-    with compiled(specimens) as programs:
-        of = Disturbed(sorted(noise), [True] if foreign else [False, True], programs)
-        count = of.count(drives)
-        probed = run_all(of.run, count, seed=seed, jobs=jobs, tell=tell, what="runs")
+    name = noise_document.FOREIGN_NAME if foreign else noise_document.NAME
+    to = outputs(write, [name], replace)
+    with compiled(specimens) if foreign else nullcontext("") as programs:
+        one = partial(run_foreign, programs) if foreign else probing.run_drive
+        at = AtLevels(one, sorted(noise))
+        count = drives * len(noise)
+        probed = run_all(at.run, count, seed=seed, jobs=jobs, tell=tell, what="runs")
     study = NoiseStudy(seed, _scored(probed), tuple(probed))
     return write_documents(study, [study.markdown], to)
 
