@@ -8,7 +8,10 @@ import pytest
 from analysis_fixture import FakeRun
 from explain_fixture import view_of
 
-from fourcorners.analysis.internals.flash import conflicting_reads
+from fourcorners.analysis.internals.answer import known
+from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.flash import conflicting_reads, die_conflicts
+from fourcorners.analysis.internals.flash.levels import DIE, Levels
 from fourcorners.analysis.internals.nand import page_read as page_reads
 from fourcorners.analysis.internals.nand import read_cost
 from fourcorners.analysis.internals.nand.erasures import ends_sharply, in_step
@@ -27,6 +30,7 @@ from fourcorners.analysis.internals.nand.programs import (
 from fourcorners.analysis.internals.nand.programs import kinds as kinds_of_pages
 from fourcorners.analysis.internals.view import View
 from fourcorners.recording.arrays import Floats
+from fourcorners.sentences import say
 
 
 def test_a_round_of_dies_at_other_kinds_of_pages_takes_the_slowest() -> None:
@@ -304,3 +308,16 @@ def test_the_place_that_keeps_a_die_busy_is_of_one_kind_of_page(
     least, most = page_reads._of_other_kinds(view_of(run), 60e-6)
     assert low <= round(1e6 * least, 3) <= round(1e6 * most, 3) <= high
     assert (least <= 10e-6 <= most) == (low == 6 or high == 45)
+
+
+def test_dies_of_a_chip_that_take_turns_are_not_ruled_out_by_planes() -> None:
+    """As in a simulator whose chips serve one die at a time."""
+    shown = Levels(units=8, planes=2, channels=2, are_first=True, wait={DIE: 0.6})
+    view = SimpleNamespace(
+        once=lambda function, *_: shown if function is conflicting_reads.shown_levels else (),
+        points=lambda *_: [],
+    )
+    units = known(8, say("measured", turn_bytes=1 << 17))
+    found = die_conflicts._of_units(cast(View, view), units)
+    assert found.value == 4
+    assert Assumption.PLANES_WAIT not in {check.assumption for check in found.checks}

@@ -203,8 +203,9 @@ def _of_units(view: View, units: Answer) -> Answer:
         return units
     said = say("planes", units=levels.units, planes=levels.planes, wait=levels.wait[DIE])
     detail = {**units.detail, "units": levels.units}
-    found = replace(known(levels.dies, said, detail=detail, evidence=both), checks=units.checks)
-    return found.checked(Assumption.PLANES_WAIT, True, ids(measured))
+    # That a read waits for all of another shows what takes turns, a die or a chip of several; which
+    # of them it is was not tested.
+    return replace(known(levels.dies, said, detail=detail, evidence=both), checks=units.checks)
 
 
 def _across(seen: Seen) -> dict[str, Any]:
