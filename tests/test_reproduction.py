@@ -5,11 +5,13 @@ import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from fault_runs import validate
+from report_browser import Opened
 
 import fourcorners as fc
 from fourcorners import catalog
@@ -433,6 +435,17 @@ def test_page_and_document_are_complete_in_themselves(quick_core: Reproduction) 
     document = render_markdown(quick_core)
     assert "| OCZ Core 64GB | Random read of 512 B (core) | 2220 IOPS |" in document
     assert all(row.check.headline in document for row in quick_core.checks)
+
+
+def test_every_plot_of_the_page_is_drawn(
+    quick_core: Reproduction, browser: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "reproduction.html"
+    path.write_text(render_page(quick_core), "utf-8")
+    opened = Opened(browser, path)
+    plots = 'document.querySelectorAll(".plot")'
+    opened.wait_until(f"{plots}.length > 8 && [...{plots}].every((plot) => plot.children.length)")
+    opened.check()
 
 
 def test_a_drive_that_is_not_in_the_catalog_is_said_to_be_so(

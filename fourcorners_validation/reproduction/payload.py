@@ -162,6 +162,8 @@ def _transfer_sizes(core: Recorded) -> list[dict[str, Any]]:
                         "mean": _round(measured.latency_mean_s),
                         "max": _round(measured.latency_max_s),
                     },
+                    "rateInterval": None,
+                    "latencyInterval": {"mean": None, "p99": None},
                 }
                 for size in core.names.texts["sizes"]
                 for measured in [core.one(drive, f"size/{operation}/{size}")]
