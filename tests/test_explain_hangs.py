@@ -13,8 +13,9 @@ from explain_fixture import KIB, MIB, view_of
 
 from fourcorners.analysis.internals.collection.in_time import comes_by_the_clock
 from fourcorners.analysis.internals.flash import conflicting_reads, data_reduction
-from fourcorners.analysis.internals.flash.interleaving import Seen, Soonest
+from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.placement import static
+from fourcorners.analysis.internals.flash.soonest_reads import Soonest
 from fourcorners.patterns import INCOMPRESSIBLE, REPEATED, compressible
 from fourcorners.recording.arrays import Floats
 

@@ -25,10 +25,13 @@ import statistics
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.flash.conflicting_reads import (
     PAIRS,
+    of_quickest_s,
     pairs,
     points,
     seen,
@@ -37,8 +40,9 @@ from fourcorners.analysis.internals.flash.conflicting_reads import (
 )
 from fourcorners.analysis.internals.flash.levels import APART, CHANNEL, DIE, NOTHING
 from fourcorners.analysis.internals.link import generation
-from fourcorners.analysis.internals.view import View
+from fourcorners.analysis.internals.view import PointAxis, View, by
 from fourcorners.analysis.source import Measured
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
 _ONE_BY_ONE = 1.35
@@ -121,6 +125,27 @@ def _of_two_dies(view: View, kind: str) -> dict[int, float]:
     return {n: s for n, s in view.once(pairs, kind).latency_s.items() if n < count}
 
 
+def would_wait_s(view: View, on_channel_s: float, late_s: float) -> float:
+    """How much longer the typical latency of a pair would be if its dies shared a channel. Times of
+    reads scatter, so that the short read may come to the channel before the long one, or long after
+    it: how often it does is known from single reads of both sizes."""
+    singles = by(points(view, "alone"), PointAxis.ALONE)
+    (short_s, short_share), (long_s, long_share) = (
+        ((low + high) / 2e9, count / count.sum())
+        for low, high, count in (singles[size].histogram for size in (min(singles), max(singles)))
+    )
+    off_s = (short_s - np.average(short_s, weights=short_share))[:, None]
+    off_s = off_s - (long_s - np.average(long_s, weights=long_share))
+    after_s = late_s + off_s
+    waits_s = np.where(after_s > 0, np.maximum(on_channel_s - after_s, 0), 0)
+    share = np.concatenate([np.outer(short_share, long_share).ravel(), long_share])
+
+    def pair_s(waits_s: Floats) -> float:
+        return of_quickest_s(np.concatenate([(short_s[:, None] + waits_s).ravel(), long_s]), share)
+
+    return pair_s(waits_s) - pair_s(np.zeros_like(waits_s))
+
+
 def _passed(page_bytes: int, unit_bytes: float | None) -> int | None:
     """How much passes the channel for each half of a short read in the middle of a page, if whole
     mapping units do; ``None`` where that is not known, or where the page is one unit."""
@@ -171,9 +196,9 @@ def _alone(
     detail = {**detail, "page_on_channel_s": on_channel_s, "second_is_late_s": late_s}
     if on_channel_s < _LONGER * late_s or on_channel_s <= 0:
         return unknown(say("hidden"), detail=detail)
-    # Of the two reads of a pair one would wait.
-    scatter_s = max(view.once(pairs, "together").error_s, statistics.pstdev(together.values()))
-    if (on_channel_s - late_s) / 2 < APART * scatter_s:
+    found = view.once(pairs, "together")
+    scatter_s = max(found.error_s, statistics.pstdev(together.values()))
+    if not found.complete or would_wait_s(view, on_channel_s, late_s) < APART * scatter_s:
         return unknown(say("scatter"), detail=detail)
     goodness = {"late_over_channel": late_s / on_channel_s}
     return known(dies, say("one_each"), detail={**detail, "goodness": goodness})

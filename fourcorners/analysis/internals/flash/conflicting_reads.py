@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fourcorners.analysis.internals.flash.interleaving import Seen, Soonest
+from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.levels import (
     PLANES_MAX,
     RESOLUTION,
@@ -23,9 +23,11 @@ from fourcorners.analysis.internals.flash.levels import (
     next_one_waits,
     out_of_turn,
 )
+from fourcorners.analysis.internals.flash.soonest_reads import Soonest
 from fourcorners.analysis.internals.view import Pick, PointAxis, View, by, ids, pick
 from fourcorners.analysis.source import Measured
 from fourcorners.recording import OperationRecording
+from fourcorners.recording.arrays import Floats
 
 TEST = "probe-conflicts"
 
@@ -180,9 +182,14 @@ been read again, or have met what the drive does by itself."""
 
 
 _DISTURBED = 8.0
-"""Pairs whose mean latency has so many times the usual error were disturbed. Of pairs of reads that
-wait for each other it is up to three times as large, since what they wait for scatters as well; a
-stop of ten milliseconds makes it thirty times as large."""
+"""Pairs whose mean latency has so many times the usual error may be disturbed. Of pairs of reads
+that wait for each other it is up to three times as large, since what they wait for scatters as
+well; a stop of ten milliseconds makes it thirty times as large. But it is twenty times as large
+where chance decides which of a long and a short read comes to their channel first."""
+
+_ONE_AFTER_THE_OTHER = 2.0
+"""Of two reads that are due together neither takes longer than both alone, one after the other,
+which is twice the mean latency of pairs that do not wait. What takes longer was held up."""
 
 _OF_HALVES = (1 - 2 / math.pi) ** -0.5
 """The standard deviation of a normal distribution over that of either half of it."""
@@ -210,6 +217,14 @@ def second_waits_s(pair_s: float, without_s: float) -> float:
     return (pair_s - without_s) * _TYPICAL / (_TYPICAL - 0.5)
 
 
+def of_quickest_s(seconds: Floats, share: Floats) -> float:
+    """The typical latency of a distribution: the mean of the quickest reads (:data:`_TYPICAL`)."""
+    order = np.argsort(seconds)
+    share = share[order] / share.sum()
+    weights = np.clip(_TYPICAL - (np.cumsum(share) - share), 0, share)
+    return float(np.average(seconds[order], weights=weights))
+
+
 def alone(view: View) -> dict[int, tuple[float, float]]:
     """For each size of single reads their typical latency and its standard error, in seconds."""
     found = by(points(view, "alone"), PointAxis.ALONE)
@@ -221,12 +236,15 @@ def pairs(view: View, kind: str) -> Pairs:
     found = by(points(view, kind), PointAxis.STRIPES)
     typical = {n: typical_s(m) for n, m in found.items()}
     error_s = statistics.median(error for _, error in typical.values()) if typical else 0.0
+    longest_s = _ONE_AFTER_THE_OTHER * min((mean for mean, _ in typical.values()), default=0.0)
     # Where all latencies scatter alike, those of a few pairs scatter far more only if something
     # held up the drive meanwhile.
     told = {
         n: (mean, error)
         for n, (mean, error) in typical.items()
-        if error_s <= RESOLUTION * mean or error <= _DISTURBED * error_s
+        if error_s <= RESOLUTION * mean
+        or error <= _DISTURBED * error_s
+        or (found[n].latency_percentile_s(100 * _TYPICAL) or math.inf) <= longest_s
     }
     single = view.once(alone)
     # Where the second read comes later, it finds the first one's commands out of its way.
@@ -251,7 +269,9 @@ def units(view: View) -> int | None:
         return None
     if found.stripe_bytes is None:
         return found.unread.dies if found.unread is not None else None
-    return found.units if found.takes_turns and found.keeps_turns is not False else None
+    if not found.takes_turns or found.keeps_turns is False or not found.is_one_die_again:
+        return None
+    return found.units
 
 
 def shown_levels(view: View) -> Levels | None:

@@ -36,9 +36,9 @@ _PAGE_MAX_BYTES = PLANES_MAX * _CHIP_PAGE_MAX_BYTES
 What serves one read of a larger part at a time is no die: a drive, or a process, behind a volume
 that is spread over several."""
 
-_PAGES_MOST = 1.15
-"""Large reads are at most so many times as fast as all dies that read one page after the other at
-the rate of a single place: the error of a rate and of the places that large reads meet."""
+_RATE_MOST = 1.15
+"""Reads are at most so many times as fast as all dies that read one page after the other at the
+rate of a single place: the error of a rate and of the places that reads meet."""
 
 
 def _seen(view: View) -> Seen:
@@ -147,7 +147,7 @@ def _page(view: View) -> tuple[Answer, bool]:
         return found, page == stripe
     # Each page takes its die a read, at no higher rate than those of one place.
     most = seen.units * page * seen.one_die
-    holds = max(m.bytes_per_second for m in large) <= _PAGES_MOST * most
+    holds = max(m.bytes_per_second for m in large) <= _RATE_MOST * most
     return found.checked(Assumption.PAGE_IN_STRIPE, holds, ids(large)), page == stripe
 
 
@@ -165,7 +165,12 @@ def dies(view: View) -> Answer:
         return unknown(say("no_turns"), detail=detail, evidence=evidence)
     if count is None:
         return unknown(say("others_too", turn=turn), detail=detail, evidence=evidence)
-    if not seen.takes_turns:
+    if not seen.is_one_die_again:
+        gain = seen.pair[turn * stripe] / seen.one_die
+        said = say("slow_channel", turn=turn, gain=gain)
+        return unknown(said, detail=detail, evidence=evidence)
+    # No die serves reads at a higher rate than those of one place.
+    if not seen.takes_turns or max(seen.window.values()) > _RATE_MOST * count * seen.one_die:
         return unknown(say("more", dies=count), detail=detail, evidence=evidence)
     if (seen.page_bytes or 0) > _PAGE_MAX_BYTES:
         said = say("no_dies", units=count, part=seen.page_bytes)

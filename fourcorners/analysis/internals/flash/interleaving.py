@@ -21,6 +21,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fourcorners.analysis.internals.flash.boundary_reads import Crossings, crossings
+from fourcorners.analysis.internals.flash.slow_channel import behind_one_channel
+from fourcorners.analysis.internals.flash.soonest_reads import Soonest
 from fourcorners.analysis.internals.flash.strided_reads import Unread
 from fourcorners.analysis.internals.thresholds import ALIKE, APART, FALSE_ALARM, TWICE
 
@@ -75,20 +77,6 @@ _ROUNDS = 3
 
 _REFINED = 8
 """The probe tries so many depths at a time between two that it has measured."""
-
-
-@dataclass(frozen=True)
-class Soonest:
-    """Of the latencies of many reads outstanding, in seconds, what nine of ten exceed, and half."""
-
-    tenth_s: float
-    half_s: float
-
-    @property
-    def is_one_queue(self) -> bool:
-        """Whether all reads took about as long, as those do that one unit serves in the order in
-        which they came: each waits for all that are outstanding."""
-        return ALIKE * self.tenth_s > self.half_s
 
 
 _RATES = ("window", "across", "pair", "beside", "sentinel", "stride", "apart", "edge")
@@ -367,16 +355,22 @@ class Seen:
         return stripes / self.turn / (turns + min(rest, 1.0))
 
     def _conflicts(self, distance: int) -> bool:
-        """Whether two places this far apart are on one die: by the rate of both, or since nine of
-        ten reads take about as long as of one place. A few reads that hang lower the rate of either
-        measurement by a fifth. But two dies, which serve at least 4/3 as many, let a read wait for
-        at most 3/4 as long in the mean, and a tenth of the reads for no longer than that."""
-        one, both = self.soonest.get(0), self.soonest.get(distance)
-        if self.pair[distance] < self._together * self.one_die:
-            return True
-        if one is None or both is None or not one.is_one_queue:
-            return False
-        return ALIKE * both.tenth_s > one.half_s
+        """Whether two places this far apart are on one die, by the rate of both or the soonest
+        reads: a few reads that hang lower the rate of either measurement by a fifth."""
+        return self.pair[distance] < self._together * self.one_die or self._as_slow(distance)
+
+    def _as_slow(self, distance: int) -> bool:
+        both = self.soonest.get(distance)
+        return both is not None and both.as_slow_as(self.soonest.get(0))
+
+    @property
+    def is_one_die_again(self) -> bool:
+        """Whether places one turn apart are surely on one die: they gain less than two dies behind
+        a slow channel may."""
+        assert self.stripe_bytes is not None
+        assert self.turn is not None
+        distance = self.turn * self.stripe_bytes
+        return self.pair[distance] <= ALIKE * self.one_die or self._as_slow(distance)
 
     @property
     def _together(self) -> float:
@@ -384,11 +378,12 @@ class Seen:
         between the rates of pairs, within the bounds of the test of two rates. Reads that take far
         longer than others make rates scatter by more than that test allows for."""
         rates = sorted([self.one_die, *self.pair.values()])
-        gaps = [
-            (later / rate, math.sqrt(later * rate)) for rate, later in itertools.pairwise(rates)
-        ]
+        gaps = [(later / one, math.sqrt(later * one)) for one, later in itertools.pairwise(rates)]
         widest, middle = max(gaps, default=(1.0, self.one_die))
-        return min(max(ALIKE, middle / self.one_die), APART) if widest > APART else ALIKE
+        if widest <= APART:
+            return ALIKE
+        behind = behind_one_channel([rate / self.one_die for rate in rates])
+        return behind or min(max(ALIKE, middle / self.one_die), APART)
 
     def distances_wanted(self, distance_max: int) -> list[int]:
         """The distances to measure next. First come powers of two stripes until one conflicts, or

@@ -1,0 +1,122 @@
+"""What chance and a slow channel must not be taken for: recordings of foreign drives.
+
+Times of reads scatter, so that chance decides which of two comes to a channel first, or whether
+they meet there at all; and a channel that is slower than the arrays behind it makes two dies nearly
+as slow as one.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from analysis_fixture import FakeRun
+from explain_fixture import KIB, view_of
+
+from fourcorners.analysis.internals.flash import conflicting_reads, die_conflicts
+from fourcorners.analysis.internals.flash.channels import would_wait_s
+from fourcorners.analysis.internals.flash.interleaving import Seen
+from fourcorners.analysis.internals.flash.slow_channel import behind_one_channel
+from fourcorners.recording.arrays import Floats
+
+STRIPE, UNITS, READ_S, CHANNEL_S = 8 * KIB, 16, 40.41e-6, 202e-6
+
+
+def _take(run: FakeRun, id: str, operation: str, seconds: Floats, **point: Any) -> None:
+    iops = point.pop("iops", 1 / float(seconds.mean()))
+    mean_s = float(seconds.mean())
+    run.add(id, operation, iops=iops, elapsed_s=len(seconds) / iops, latency_mean_s=mean_s, **point)
+    run.rows[-1] |= {"latency_min_s": float(seconds.min()), "latency_max_s": float(seconds.max())}
+    latency_ns, count = np.unique(np.round(seconds * 1e9), return_counts=True)
+    run.histograms[id, operation] = (latency_ns, latency_ns, count)
+
+
+def _pairs(short_s: float, long_s: float, noise_s: float, channel_s: float) -> FakeRun:
+    """Pairs of a short and a long read of 4 dies, of which every other one is on one channel."""
+    run, chance = FakeRun(), np.random.default_rng(3)
+    for size, seconds in ((512, short_s), (3584, long_s)):
+        alone_s = seconds + noise_s * chance.standard_normal(400)
+        point: dict[str, Any] = {"alone_bytes": size, "iops": 800.0}
+        _take(run, f"probe-conflicts/alone/{size}", "read", alone_s, **point)
+    for stripes in (1, 2, 3, 4):
+        short, long = (s + noise_s * chance.standard_normal(200) for s in (short_s, long_s))
+        after_s = short - (long - channel_s)
+        if stripes % 2 == 0:
+            short += np.where(after_s > 0, np.maximum(channel_s - after_s, 0), 0)
+        id = f"probe-conflicts/together/{stripes}"
+        point = {"stripes": stripes, "long_bytes": 3584, "iops": 1600.0}
+        _take(run, id, "read", np.concatenate([short, long]), **point)
+    return run
+
+
+def test_which_read_comes_to_a_channel_first_is_no_disturbance() -> None:
+    """As of a superblock drive with noise of 3 %: the pairs that wait for a channel were left out,
+    so that 4 channels were told as 16."""
+    view = view_of(_pairs(119e-6, 265e-6, 2.4e-6, 145e-6))
+    found = conflicting_reads.pairs(view, "together")
+    assert found.complete
+    waits = [found.latency_s[n] - found.latency_s[1] for n in (2, 3, 4)]
+    assert waits[0] == pytest.approx(waits[2], rel=0.2)
+    assert abs(waits[1]) < waits[0] / 20
+
+
+@pytest.mark.parametrize(("noise_s", "waits_s"), [(0.0, 4.4e-6), (5.5e-6, 1e-6)])
+def test_reads_that_scatter_seldom_meet_on_a_channel(noise_s: float, waits_s: float) -> None:
+    """As of a page-mapped drive with noise of 6 %, on whose channels a page takes 9 µs: that no
+    pair waited for long was told as a channel for each of 8 dies."""
+    view = view_of(_pairs(98e-6, 106e-6, noise_s, 9e-6))
+    assert would_wait_s(view, 9e-6, 1e-6) == pytest.approx(waits_s, rel=0.3)
+
+
+def _seen(channel_s: float) -> Seen:
+    """16 dies of 2 channels, by the time that a page takes on a channel."""
+    one = 1 / (READ_S + channel_s)
+    same, channel = max(1 / (READ_S + channel_s), one), min(1 / channel_s, 2 * one)
+    pair = {
+        STRIPE << k: same if k >= 4 else channel if k >= 1 else min(2 / channel_s, 2 * one)
+        for k in range(10)
+    }
+    most = min(2 / channel_s, UNITS * one)
+    window = {4 * KIB << k: min(max(1.0, 2.0 ** (k - 1)) * one, most) for k in range(12)}
+    return Seen(window=window, pair=pair)
+
+
+@pytest.mark.parametrize("channel_s", [20e-6, CHANNEL_S, 300e-6])
+def test_dies_behind_a_slow_channel_are_not_one_die(channel_s: float) -> None:
+    """As of a hybrid drive whose pages take five times as long on the channel as in the array: 16
+    dies were told as 2, since two of a channel gain a fifth."""
+    assert _seen(channel_s).stripe_bytes == STRIPE
+    assert _seen(channel_s).units == UNITS
+
+
+def test_gains_of_one_group_that_scatters_are_those_of_one_die() -> None:
+    assert behind_one_channel([1.0, 1.0, 1.0, 1.199, 1.1993, 1.1995]) == pytest.approx(
+        1.095, rel=1e-2
+    )
+    assert behind_one_channel([1.0, 1.0, 1.0, 1.18, 2.0]) is None
+    assert behind_one_channel([1.0, 1.03, 1.08, 1.13, 1.17, 1.19, 1.9]) is None
+    chance = np.random.default_rng(5)
+    made = [behind_one_channel([1, *chance.lognormal(0, 0.1, 12)]) for _ in range(300)]
+    assert not any(made)
+
+
+@pytest.mark.parametrize(("gain", "code"), [(1.15, "slow_channel"), (1.05, "measured")])
+def test_a_pair_that_gains_a_little_may_be_two_dies_of_a_channel(gain: float, code: str) -> None:
+    run = FakeRun()
+    for k, rate in enumerate((1.0, 1.0, 2.0, 2.1, 2.1, 2.1)):
+        size = 4096 << k
+        run.add(f"probe-conflicts/window/{size}", "read", iops=4000 * rate, window_bytes=size)
+    for distance, rate in ((8192, 2.0), (16_384, gain), (32_768, 1.04), (65_536, 1.0)):
+        id = f"probe-conflicts/pair/{distance}"
+        run.add(id, "read", iops=4000 * rate, distance_bytes=distance)
+    assert die_conflicts.dies(view_of(run)).said.code == code
+    assert (conflicting_reads.units(view_of(run)) is None) == (code != "measured")
+
+
+def test_no_dies_serve_more_than_each_of_them_alone() -> None:
+    run = FakeRun()
+    rates = {4096: 4125.0, 8192: 4125.0, 16_384: 8226.0, 32_768: 9716.0, 65_536: 9837.0}
+    for size, iops in rates.items():
+        run.add(f"probe-conflicts/window/{size}", "read", iops=iops, window_bytes=size)
+    for distance, iops in ((8192, 8226.0), (16_384, 4330.0), (32_768, 4330.0)):
+        run.add(f"probe-conflicts/pair/{distance}", "read", iops=iops, distance_bytes=distance)
+    assert die_conflicts.dies(view_of(run)).said.code == "more"
