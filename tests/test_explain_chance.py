@@ -16,6 +16,7 @@ from fourcorners.analysis.internals.flash import conflicting_reads, die_conflict
 from fourcorners.analysis.internals.flash.channels import would_wait_s
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.slow_channel import behind_one_channel
+from fourcorners.analysis.internals.link import generation
 from fourcorners.recording.arrays import Floats
 
 STRIPE, UNITS, READ_S, CHANNEL_S = 8 * KIB, 16, 40.41e-6, 202e-6
@@ -120,3 +121,24 @@ def test_no_dies_serve_more_than_each_of_them_alone() -> None:
     for distance, iops in ((8192, 8226.0), (16_384, 4330.0), (32_768, 4330.0)):
         run.add(f"probe-conflicts/pair/{distance}", "read", iops=iops, distance_bytes=distance)
     assert die_conflicts.dies(view_of(run)).said.code == "more"
+
+
+def test_pauses_of_both_sizes_of_large_reads_widen_the_link() -> None:
+    """As of a disk that now and then reads again what was in its cache: its link of 532 MB/s was
+    told as 454 to 507 MB/s."""
+    run, rate, turn_s, depth = FakeRun(), 532e6, 11.1e-3, 32
+    for size, hits in ((32_768, 5800), (131_072, 1400)):
+        served_s = size / rate
+        seconds = np.concatenate([
+            np.full(hits, depth * served_s), np.full(5 * depth, depth * served_s + turn_s)
+        ])  # fmt: skip
+        iops = len(seconds) / (len(seconds) * served_s + 5 * turn_s)
+        point: dict[str, Any] = {"of": "cached", "block_bytes": size, "queue_depth": depth}
+        _take(run, f"probe-depth/link/cached/{size}", "read", seconds, iops=iops, **point)
+    for size in (131_072, 1_048_576):
+        where: dict[str, Any] = {"of": "written", "block_bytes": size, "queue_depth": depth}
+        run.add(f"probe-depth/link/written/{size}", "read", iops=96e6 / size, **where)
+    found = generation.ceiling(view_of(run))
+    assert found.value == pytest.approx(rate, rel=0.2)
+    assert found.interval is not None
+    assert found.interval[0] < rate < found.interval[1]

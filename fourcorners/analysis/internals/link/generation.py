@@ -24,6 +24,7 @@ from fourcorners.analysis.internals.caches.read_cache import from_memory
 from fourcorners.analysis.internals.disk import passing
 from fourcorners.analysis.internals.flash import conflicting_reads, trim_granularity
 from fourcorners.analysis.internals.flash.conflicting_reads import points, shown_levels, typical_s
+from fourcorners.analysis.internals.flash.soonest_reads import Soonest
 from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.thresholds import APART, UNSURE
 from fourcorners.analysis.internals.view import PointAxis, View, by, ids, pick
@@ -281,14 +282,27 @@ def _behind_commands(view: View, points: Sequence[Measured], rate: float) -> flo
 def _pauses(points: Sequence[Measured], slope: float) -> float:
     """By how much the slope is off, as a share, if a pause of the drive fell into the reads of one
     size only. Each read waits for as many others as are outstanding; a pause makes the mean longer,
-    and not the median, as it holds up only those that are outstanding then."""
+    and not the median, as it holds up only those that are outstanding then. Where the quickest
+    reads wait for as long as the median, in one queue, all that takes longer is a pause."""
 
     def usual(m: Measured) -> float:
         return (m.latency_percentile_s(50) or 0.0) / (m.latency_mean_s or math.inf)
 
+    def in_queue(m: Measured) -> float:
+        return min(1.0, m.iops * (m.latency_percentile_s(50) or 0.0) / (m.queue_depth or math.inf))
+
     most = max(map(usual, points))
-    without = _slope(points, lambda m: usual(m) / most) if most > 0 else None
-    return 0.0 if without is None else abs(without / slope - 1)
+    one_queue = all(map(_is_one_queue, points))
+    found = [
+        _slope(points, lambda m: usual(m) / most) if most > 0 else None,
+        _slope(points, in_queue) if one_queue else None,
+    ]
+    return max((abs(without / slope - 1) for without in found if without is not None), default=0.0)
+
+
+def _is_one_queue(m: Measured) -> bool:
+    tenth_s, half_s = m.latency_percentile_s(10), m.latency_percentile_s(50)
+    return tenth_s is not None and half_s is not None and Soonest(tenth_s, half_s).is_one_queue
 
 
 def _begun_before(points: Sequence[Measured], slope: float) -> float:
