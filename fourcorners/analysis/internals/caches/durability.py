@@ -110,6 +110,8 @@ def flush_cost(view: View) -> Answer | None:
     if means.mean() > high:
         # Commands that hang belong to the flush if it is the drive that makes them wait.
         high = float(means.mean()) + _half_width(means)
+        if high - low > 2 * UNSURE * value:
+            return unknown(say("hangs", usual=value, mean=means.mean()), **given)
         answer = known(value, say("measured"), interval=(low, high), **given)
     elif half <= _TOLERANCE * value:
         answer = known(value, say("measured"), bounds=(low, high), **given)
