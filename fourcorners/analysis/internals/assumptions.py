@@ -53,6 +53,7 @@ class Assumption(StrEnum):
     GREEDY_COURSE = "greedy_course"
     DIES_TOGETHER = "dies_together"
     WAITS_ARE_ERASURES = "waits_are_erasures"
+    ONE_ERASED_AT_A_TIME = "one_erased_at_a_time"
     EQUAL_DISTANCES = "equal_distances"
     SLOWED_BY_COLLECTION = "slowed_by_collection"
 
