@@ -247,8 +247,8 @@ def test_a_sentence_says_what_the_trace_is_to_the_drive(tmp_path: Path) -> None:
     )
     chased = told(timed, pace="depth", queue_depth=4)
     assert re.match(r"The drive did in [\d.]+ ms what took 399 ms when it was recorded, ", chased)
-    untimed = _trace(tmp_path, [(n, "write", False, n * 65_536, 65_536, None) for n in range(4000)])
-    flood = told(untimed)
+    burst = _trace(tmp_path, [(n, "write", False, n * 65_536, 65_536, None) for n in range(4000)])
+    flood = told(burst)
     assert "when it was recorded" not in flood
     assert re.search(r" The drive did not keep up: [\d.]+ % of the I/Os were issued late", flood)
 
