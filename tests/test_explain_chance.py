@@ -33,16 +33,16 @@ def _take(run: FakeRun, id: str, operation: str, seconds: Floats, **point: Any) 
 
 
 def _pairs(short_s: float, long_s: float, noise_s: float, channel_s: float) -> FakeRun:
-    """Pairs of a short and a long read of 4 dies, of which every other one is on one channel."""
+    """Pairs of a short and a long read of 9 dies, of which every fourth one is on one channel."""
     run, chance = FakeRun(), np.random.default_rng(3)
     for size, seconds in ((512, short_s), (3584, long_s)):
         alone_s = seconds + noise_s * chance.standard_normal(400)
         point: dict[str, Any] = {"alone_bytes": size, "iops": 800.0}
         _take(run, f"probe-conflicts/alone/{size}", "read", alone_s, **point)
-    for stripes in (1, 2, 3, 4):
-        short, long = (s + noise_s * chance.standard_normal(200) for s in (short_s, long_s))
+    for stripes in range(1, 9):
+        short, long = (s + noise_s * chance.standard_normal(60) for s in (short_s, long_s))
         after_s = short - (long - channel_s)
-        if stripes % 2 == 0:
+        if stripes % 4 == 0:
             short += np.where(after_s > 0, np.maximum(channel_s - after_s, 0), 0)
         id = f"probe-conflicts/together/{stripes}"
         point = {"stripes": stripes, "long_bytes": 3584, "iops": 1600.0}
@@ -56,9 +56,8 @@ def test_which_read_comes_to_a_channel_first_is_no_disturbance() -> None:
     view = view_of(_pairs(119e-6, 265e-6, 2.4e-6, 145e-6))
     found = conflicting_reads.pairs(view, "together")
     assert found.complete
-    waits = [found.latency_s[n] - found.latency_s[1] for n in (2, 3, 4)]
-    assert waits[0] == pytest.approx(waits[2], rel=0.2)
-    assert abs(waits[1]) < waits[0] / 20
+    first, none, second = (found.latency_s[n] - found.latency_s[1] for n in (4, 7, 8))
+    assert min(first, second) > 10 * abs(none)
 
 
 @pytest.mark.parametrize(("noise_s", "waits_s"), [(0.0, 4.4e-6), (5.5e-6, 1e-6)])
