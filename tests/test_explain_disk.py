@@ -65,7 +65,8 @@ def test_rotation_and_seeks_follow_the_drives(rpm: int, stroke_ms: float, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("head_ms", "switch_ms", "heads"), [(0.9, 0.9, 4), (0.9, 1.1, 2), (1.4, 0.8, 2), (0.8, 2.0, 6)]
+    ("head_ms", "switch_ms", "heads"),
+    [(0.9, 0.9, 4), (0.9, 1.1, 2), (0.6, 1.0, 2), (1.4, 0.8, 2), (0.8, 2.0, 6)],
 )
 def test_tracks_follow_the_drives(
     head_ms: float, switch_ms: float, heads: int, tmp_path: Path

@@ -10,10 +10,13 @@ no other time is lost (Worthington, Ganger, Patt and Wilkes, SIGMETRICS 1995; DI
 Ganger 1999).
 
 If the two kinds take different times, they follow a pattern: with n heads every n-th end of a track
-is the end of a cylinder. With two heads both kinds are equally frequent. The first switch of all is
-then a head switch if the first sector is the first of a cylinder. That cannot be tested, and a
-drive may keep the first tracks for itself, as shingled ones do for their media cache. Therefore
-the bounds of either kind contain both.
+is the end of a cylinder. With two heads both kinds are equally frequent, and two things tell which
+is which. The first switch of all is a head switch if the first sector is the first of a cylinder;
+but a drive may keep the first tracks for itself, as shingled ones do for their media cache. And on
+the way to the next cylinder the arm moves and the head changes, so that the longer switch is this
+one; but some disks go on with the same head on the next cylinder, or skew heads by more than their
+switch. Neither can be tested, so that the bounds of either kind contain both. Where the two agree,
+or the kinds hardly differ, there is a value.
 
 A skew is an angle, so that no switch takes a turn. Where a kind of switches does, the reads lose
 turns: the skew is too small for the switch, or several disks serve the reads in turn.
@@ -231,7 +234,7 @@ def track_switch(view: View) -> Answer:
         return _out_of_turn(read)
     heads, head, track = turns
     if heads == 2:
-        return _either(view, read, track, head)
+        return _either(view, read, head, track, track)
     said = say("every", heads=heads) if heads > 3 else say("measured")
     return _switch(view, read, track, said)
 
@@ -248,7 +251,7 @@ def head_switch(view: View) -> Answer:
         return _out_of_turn(read)
     heads, head, track = turns
     if heads == 2:
-        return _either(view, read, head, track)
+        return _either(view, read, head, track, head)
     return _switch(view, read, head, say("measured"))
 
 
@@ -272,23 +275,22 @@ def _switch(view: View, read: _Read, switch: Switch, said: Said) -> Answer:
     return _tested(view, read, known(switch.seconds, said, bounds=bounds, detail=read.detail))
 
 
-def _either(view: View, read: _Read, switch: Switch, other: Switch) -> Answer:
-    """The switch of one kind, where it may be that of the other."""
-    bounds = either(switch, other)
-    quickest, longest = sorted((switch.seconds, other.seconds))
-    if bounds is None:
-        said = say("track_switch.which", quickest=quickest, longest=longest)
-        return unknown(said, detail=read.detail)
-    said = say("track_switch.one_of_two", quickest=quickest, longest=longest)
-    return _tested(view, read, known(switch.seconds, said, bounds=bounds, detail=read.detail))
+def _either(view: View, read: _Read, head: Switch, track: Switch, asked: Switch) -> Answer:
+    """The switch of one kind of a disk with two heads, where it may be that of the other."""
+    quickest, longest = sorted((head.seconds, track.seconds))
+    times = {"quickest": quickest, "longest": longest}
+    bounds = either(head, track)
+    apart = bounds[1] - bounds[0] > UNSURE * bounds[0]
+    if apart and head.seconds > track.seconds:
+        return unknown(say("track_switch.which", **times), detail=read.detail)
+    said = say("track_switch.longer_of_two" if apart else "track_switch.one_of_two", **times)
+    return _tested(view, read, known(asked.seconds, said, bounds=bounds, detail=read.detail))
 
 
-def either(one: Switch, other: Switch) -> tuple[float, float] | None:
-    """Bounds, in seconds, that contain both switches; ``None`` where they are too far apart for one
-    to stand for the other."""
+def either(one: Switch, other: Switch) -> tuple[float, float]:
+    """Bounds, in seconds, that contain both switches."""
     ends = [about(switch.seconds, switch.error_s) for switch in (one, other)]
-    low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    return (low, high) if high - low <= UNSURE * low else None
+    return min(low for low, _ in ends), max(high for _, high in ends)
 
 
 def _tested(view: View, read: _Read, answer: Answer) -> Answer:
