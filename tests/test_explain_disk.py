@@ -122,6 +122,19 @@ def test_switches_out_of_turn_are_none_of_heads(noise_s: float) -> None:
     assert followed.in_turn is None
 
 
+@pytest.mark.parametrize(("next_run_s", "run", "heads"), [(1.11e-3, 20, 4), (0.91e-3, 2, 2)])
+def test_runs_of_one_head_are_no_heads(next_run_s: float, run: int, heads: int) -> None:
+    """With a change to the next run that takes nearly as long as another switch."""
+    times = np.full(6000, 1e-3)
+    track = np.arange(1, 601)
+    last, of_heads = track % run == 0, track % (run * heads) == 0
+    times[::10] += np.where(of_heads, next_run_s, np.where(last, 1.1e-3, 0.9e-3))
+    followed = tracks.Followed.of(times)
+    assert followed is not None
+    assert len(followed.switches) == 2
+    assert followed.in_turn is None
+
+
 def test_a_lost_turn_hides_no_kind_of_switch() -> None:
     times = np.full(3000, 1e-3)
     times[::10] += np.where(np.arange(300) % 6 == 5, 0.89e-3, 1.0e-3)

@@ -76,11 +76,12 @@ _CLOCK_S = 1e-6
 @dataclass(frozen=True)
 class Switch:
     """A kind of switch: its time in seconds with its error, and the numbers of its switches, which
-    are counted from 0 at the start."""
+    are counted from 0 at the start. ``mixed`` are two kinds that hardly differ."""
 
     seconds: float
     error_s: float
     numbers: npt.NDArray[np.int64]
+    mixed: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,8 @@ class Followed:
         order = np.argsort(longer)
         # A few reads lose a turn besides: no kind is as rare.
         longest = float(np.quantile(longer, 1 - _KIND_MIN))
-        gap = max(_GAP_DEVIATIONS * float(seconds[staying].std()), _GAP_SHARE * longest)
+        by_chance = _GAP_DEVIATIONS * float(seconds[staying].std())
+        gap = max(by_chance, _GAP_SHARE * longest)
         parts = np.split(order, np.flatnonzero(np.diff(longer[order]) > gap) + 1)
         kinds = [np.sort(part) for part in parts if len(part) >= _KIND_MIN * len(leaving)]
         times = [_time(longer[kind]) for kind in kinds]
@@ -126,7 +128,7 @@ class Followed:
             staying_error_s=error,
             staying_share=float(staying.mean()),
             switches=tuple(
-                Switch(switch, own + error, kind)
+                Switch(switch, own + error, kind, _mixed(longer[kind], by_chance))
                 for (switch, own), kind in zip(times, kinds, strict=True)
             ),
             leaving_share=sum(map(len, kinds)) / len(seconds),
@@ -135,8 +137,10 @@ class Followed:
     @property
     def in_turn(self) -> tuple[int, Switch, Switch] | None:
         """The number of heads, the head switch and the track switch; ``None`` where the switches
-        are not of two kinds in a regular pattern."""
-        if len(self.switches) != 2:
+        are not of two kinds in a regular pattern. Disks that go on with one head for some tracks
+        have a third kind, to the next such tracks of the first head, which may take nearly as long
+        as one of the others."""
+        if len(self.switches) != 2 or any(switch.mixed for switch in self.switches):
             return None
         common, rare = sorted(self.switches, key=lambda switch: -len(switch.numbers))
         apart = np.diff(rare.numbers)
@@ -158,6 +162,14 @@ def _time(seconds: Floats) -> tuple[float, float]:
     """The mean, and its error at 90 %."""
     error = two_sided_t(math.inf) * float(seconds.std()) / math.sqrt(len(seconds))
     return float(seconds.mean()), _CLOCK_S + error
+
+
+def _mixed(seconds: Floats, by_chance_s: float) -> bool:
+    """Whether the times of a kind are of two groups, each of which is no exception, with a gap
+    between them that is more than chance."""
+    few = math.ceil(_KIND_MIN * len(seconds))
+    gaps = np.diff(np.sort(seconds))[few - 1 : len(seconds) - few]
+    return bool(len(gaps)) and float(gaps.max()) > max(by_chance_s, 2 * _CLOCK_S)
 
 
 def asked(view: View) -> list[Measured]:
