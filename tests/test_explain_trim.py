@@ -39,20 +39,23 @@ def test_a_drive_that_answers_both_alike_shows_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("trimmed_us", "kept_us", "value"),
+    ("trimmed_us", "kept_us", "value", "code"),
     [
         # The map of large parts only is in memory.
-        ((113, 113, 54, 54), (173, 113, 173, 113), None),
+        ((113, 113, 54, 54), (173, 113, 173, 113), None, "map_read_too"),
         # That of the smallest parts is.
-        ((54, 113, 54, 113), (113, 173, 173, 113), 4 * KIB),
-        ((54, 54, 54, 54), (113, 173, 173, 113), 4 * KIB),
+        ((54, 113, 54, 113), (113, 173, 173, 113), 4 * KIB, "or_less"),
+        ((54, 54, 54, 54), (113, 173, 173, 113), 4 * KIB, "or_less"),
         # No read needs the map.
-        ((113, 113, 54, 54), (113, 113, 113, 113), 16 * KIB),
-        ((113, 113, 113, 113), (173, 173, 173, 173), None),
+        ((113, 113, 54, 54), (113, 113, 113, 113), 16 * KIB, "measured"),
+        ((113, 113, 113, 113), (173, 173, 173, 173), None, "between"),
+        # A map in the shape of a tree has shorter ways to what larger trimmed parts have left.
+        ((130, 110, 90, 75), (173, 173, 173, 173), None, "between"),
+        ((54, 173, 54, 173), (173, 173, 173, 173), None, "no_order"),
     ],
 )
 def test_a_drive_that_reads_its_map_first_may_have_forgotten_what_it_reads_slowly(
-    trimmed_us: tuple[int, ...], kept_us: tuple[int, ...], value: float | None
+    trimmed_us: tuple[int, ...], kept_us: tuple[int, ...], value: float | None, code: str
 ) -> None:
     def points(kind: str, times_us: tuple[int, ...]) -> list[SimpleNamespace]:
         return [
@@ -72,7 +75,7 @@ def test_a_drive_that_reads_its_map_first_may_have_forgotten_what_it_reads_slowl
     view.once = lambda picked: picked(view)
     found = trim_granularity.granularity(cast(View, view))
     assert found is not None
-    assert found.value == value
+    assert (found.value, found.said.code) == (value, code)
 
 
 @pytest.mark.parametrize(

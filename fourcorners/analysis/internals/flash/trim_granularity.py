@@ -53,8 +53,11 @@ def granularity(view: View) -> Answer | None:
             return known(smallest, say("or_less", **times), detail=detail)
         return unknown(say("map_read_too", **times, slower=max(kept.values())), detail=detail)
     sure = all(s <= ALIKE * unmapped_s or s >= kept_s / ALIKE for s in trimmed.values())
+    if not sure:
+        each = {"quickest": min(trimmed.values()), "slowest": max(trimmed.values())}
+        return unknown(say("between", **times, **each), detail=detail)
     least = next((size for size, fast in taken.items() if fast), None)
-    if not sure or (least is not None and not all(taken[size] for size in taken if size >= least)):
+    if least is not None and not all(taken[size] for size in taken if size >= least):
         return unknown(say("no_order"), detail=detail)
     if least is None:
         none = known(0.0, say("none", most=max(taken)), detail=detail)
