@@ -356,3 +356,33 @@ def test_what_is_written_sooner_than_flash_is_programmed_maps_nothing(
     found = Resolver(run).finding("mapping_unit")
     assert found is not None
     assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("quick_s", "quick", "volatile"),
+    [
+        (0.5e-3, {"plain": (22, 21), "forced": (18, 17)}, 0),
+        # Some writes complete in a buffer.
+        (0.02e-3, {"plain": (22, 21), "forced": (18, 17)}, None),
+        # FUA writes take the longer time far more often.
+        (0.5e-3, {"plain": (38, 18), "forced": (4, 3)}, None),
+    ],
+)
+def test_pages_of_two_kinds_do_not_make_fua_slower(
+    quick_s: float, quick: dict[str, tuple[int, int]], volatile: float | None
+) -> None:
+    """Programs of both kinds are about as frequent, and the median is one or the other."""
+    run, slow_s, ios = _flushed(0.1e-3, flush_s=1e-6), 1.3e-3, 40
+    run.rows = [row for row in run.rows if row["operation"] != "write"]
+    run.points = [point for point in run.points if point["point"]["operation"] != "write"]
+    bounds = np.array([round(1e9 * quick_s), round(1e9 * slow_s)])
+    for kind, counts in quick.items():
+        for which, count in enumerate(counts, 1):
+            id = f"probe-flush/{kind}/{which}"
+            mean_s = (count * quick_s + (ios - count) * slow_s) / ios
+            run.add(id, "write", iops=ios, elapsed_s=1.0, latency_mean_s=mean_s, kind=kind)
+            run.rows[-1]["latency_max_s"] = slow_s
+            run.histograms[id, "write"] = (bounds, bounds, np.array([count, ios - count]))
+    found = durability.is_volatile(view_of(run))
+    assert found is not None
+    assert found.value == volatile

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown, yes_or_no
 from fourcorners.analysis.internals.assumptions import Assumption
-from fourcorners.analysis.internals.thresholds import UNSURE
+from fourcorners.analysis.internals.thresholds import FALSE_ALARM, UNSURE
 from fourcorners.analysis.internals.usual import usual_latencies, usual_s
 from fourcorners.analysis.internals.view import PointAxis, View, ids, latency_floor_s, pick
 from fourcorners.analysis.intervals import two_sided_t
@@ -64,6 +65,10 @@ random read; a read that takes at most the second share does not."""
 _AS_MEMORY_MAX, _SLOWER_MIN = 2.0, 3.0
 """A write completes in a buffer if it takes at most so many times as long as a read from a cache.
 It may wait for the medium if it takes at least as many times as the second value."""
+
+_QUICK = 0.1
+"""This share of the writes are quick ones: with fewer of them, no median of a round is a quick one
+by chance."""
 
 _MEDIUM_LEAST = 0.25
 """Where no write takes as much as this share of the time of a random read, none waits for a
@@ -144,7 +149,7 @@ def _told(view: View, which: int) -> Answer | None:
     if usual is None:
         return unknown(say("flush_cost.not_carried_out"))
     *yes, said = _what(usual)
-    times = {kind: [_service_s(m) for m in _WAYS[kind](view)] for kind in ("forced", "plain")}
+    times = {kind: view.once(_times_of_rounds)[kind] for kind in ("forced", "plain")}
     if yes[0] and min(times["forced"]) <= max(times["plain"]):
         yes, said = [None, None], say("durability.not_always", shown=said)
     flush_s = float(np.mean([usual_s(m) for m in _FLUSHES(view)]))
@@ -176,24 +181,49 @@ def _told(view: View, which: int) -> Answer | None:
 
 def _usual(view: View) -> Mapping[str, float] | None:
     """The median time of each kind of request; ``None`` where some kind was not carried out."""
-    times = {kind: [_service_s(m) for m in points(view)] for kind, points in _WAYS.items()}
+    times = view.once(_times_of_rounds)
     if not _FLUSHES(view) or not all(times.values()):
         return None
     return {kind: float(np.median(values)) for kind, values in times.items()}
 
 
+def _times_of_rounds(view: View) -> Mapping[str, list[float]]:
+    """The time of a request in each round, in seconds, by kind of request.
+
+    Where writes take several times, as of pages of two kinds that are programmed in turn, the
+    median of a round is one time or another by chance, and says nothing about FUA. If FUA writes
+    are spread over these times as plain ones are, the mean of both stands for both. Writes of which
+    some complete in a buffer have no such mean."""
+    times = {kind: [_service_s(m) for m in points(view)] for kind, points in _WAYS.items()}
+    writes = {kind: _WAYS[kind](view) for kind in ("plain", "forced")}
+    seconds = [*times["plain"], *times["forced"]]
+    if not all(writes.values()) or max(seconds) <= _FORCED_ALIKE_MAX * min(seconds):
+        return times
+    plain, forced = (
+        np.concatenate([np.repeat(*usual_latencies(m)) for m in rounds])
+        for rounds in writes.values()
+    )
+    quick_s = min(float(np.quantile(plain, _QUICK)), float(np.quantile(forced, _QUICK)))
+    buffered = quick_s < _MEDIUM_MIN * float(np.median(times["read"] or [math.inf]))
+    if buffered or scipy.stats.mannwhitneyu(plain, forced).pvalue < FALSE_ALARM:
+        return times
+    mean_s = float(np.mean([_service_s(m, usual_s(m)) for ms in writes.values() for m in ms]))
+    return times | {kind: [mean_s] * len(rounds) for kind, rounds in writes.items()}
+
+
 def _detail(view: View, usual: Mapping[str, float]) -> dict[str, object]:
-    forced = [_service_s(m) for m in _WAYS["forced"](view)]
+    forced = view.once(_times_of_rounds)["forced"]
     return {
         **{f"{kind.replace(' ', '_')}_s": value for kind, value in usual.items()},
         "goodness": {"spread_of_forced": float(np.ptp(forced)) / usual["forced"]},
     }
 
 
-def _service_s(m: Measured) -> float:
-    """The median time of a request. If the drive cannot keep the pace, requests also wait for the
-    ones before them; then this is the time from one completion to the next."""
-    return min(m.latency_percentile_s(50) or 0.0, (m.elapsed_s or math.inf) / max(m.ios, 1))
+def _service_s(m: Measured, latency_s: float | None = None) -> float:
+    """The median time of a request, or ``latency_s``. If the drive cannot keep the pace, requests
+    also wait for the ones before them; then this is the time from one completion to the next."""
+    typical_s = latency_s or m.latency_percentile_s(50) or 0.0
+    return min(typical_s, (m.elapsed_s or math.inf) / max(m.ios, 1))
 
 
 def _what(usual: Mapping[str, float]) -> tuple[bool | None, bool | None, Said]:
