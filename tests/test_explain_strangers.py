@@ -386,3 +386,28 @@ def test_pages_of_two_kinds_do_not_make_fua_slower(
     found = durability.is_volatile(view_of(run))
     assert found is not None
     assert found.value == volatile
+
+
+@pytest.mark.parametrize(("unmapped_s", "code"), [(0.1e-3, "waits"), (0.04e-3, "not_memory")])
+def test_a_read_that_depends_on_its_place_is_no_read_of_a_cache(
+    unmapped_s: float, code: str
+) -> None:
+    """A map in the shape of a tree is walked to a place that was just written in fewer steps; a
+    place without data shows what a command takes by itself."""
+    run = FakeRun()
+    for kind, operation, seconds in (
+        ("plain", "write", 0.4e-3),
+        ("forced", "write", 0.4e-3),
+        ("read", "read", 0.35e-3),
+        ("just written", "read", 0.12e-3),
+        ("just read", "read", 0.12e-3),
+        ("flushed", "flush", 0.1e-3),
+    ):
+        for which in (1, 2):
+            id = f"probe-flush/{kind}/{which}"
+            run.add(id, operation, iops=1 / seconds, latency_mean_s=seconds, kind=kind)
+    about: dict[str, Any] = {"kind": "never written", "part_bytes": 4096}
+    run.add("probe-trim/never written", "read", iops=1 / unmapped_s, **about)
+    found = durability.is_volatile(view_of(run))
+    assert found is not None
+    assert found.said.code == f"durability.{code}"

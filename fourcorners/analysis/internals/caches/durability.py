@@ -19,6 +19,7 @@ import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown, yes_or_no
 from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.flash import trim_granularity
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM, UNSURE
 from fourcorners.analysis.internals.usual import usual_latencies, usual_s
 from fourcorners.analysis.internals.view import PointAxis, View, ids, latency_floor_s, pick
@@ -63,8 +64,10 @@ _MEDIUM_MIN, _MEMORY_MAX = 0.8, 0.5
 random read; a read that takes at most the second share does not."""
 
 _AS_MEMORY_MAX, _SLOWER_MIN = 2.0, 3.0
-"""A write completes in a buffer if it takes at most so many times as long as a read from a cache.
-It may wait for the medium if it takes at least as many times as the second value."""
+"""A write completes in a buffer if it takes at most so many times as long as a read from a cache,
+and a read comes from a cache only if it takes at most so many times as long as one of a place
+without data, which needs no medium either. A write may wait for the medium if it takes at least as
+many times as the second value."""
 
 _QUICK = 0.1
 """This share of the writes are quick ones: with fewer of them, no median of a round is a quick one
@@ -123,7 +126,7 @@ def flush_cost(view: View) -> Answer | None:
     else:
         answer = known(value, say("measured"), interval=(low, high), **given)
     evidence = [*ids(rounds), *ids(_WAYS["forced"](view)), *ids(_WAYS["plain"](view))]
-    if _what(usual)[:2] == (False, False):
+    if _what(usual, view.once(_unmapped_s))[:2] == (False, False):
         return answer.checked(Assumption.FLUSH_CARRIED_OUT, None)
     added_s = usual["forced"] - usual["plain"]
     waits = usual["forced"] >= _FORCED_SLOWER_MIN * usual["plain"]
@@ -148,7 +151,7 @@ def _told(view: View, which: int) -> Answer | None:
     usual = view.once(_usual)
     if usual is None:
         return unknown(say("flush_cost.not_carried_out"))
-    *yes, said = _what(usual)
+    *yes, said = _what(usual, view.once(_unmapped_s))
     times = {kind: view.once(_times_of_rounds)[kind] for kind in ("forced", "plain")}
     if yes[0] and min(times["forced"]) <= max(times["plain"]):
         yes, said = [None, None], say("durability.not_always", shown=said)
@@ -185,6 +188,12 @@ def _usual(view: View) -> Mapping[str, float] | None:
     if not _FLUSHES(view) or not all(times.values()):
         return None
     return {kind: float(np.median(values)) for kind, values in times.items()}
+
+
+def _unmapped_s(view: View) -> float | None:
+    """The median time of a read of a place without data; ``None`` where none was read alone."""
+    reads = [m for m in trim_granularity.READS(view) if m.point[PointAxis.KIND] == "never written"]
+    return min((s for m in reads if (s := m.latency_percentile_s(50))), default=None)
 
 
 def _times_of_rounds(view: View) -> Mapping[str, list[float]]:
@@ -226,9 +235,11 @@ def _service_s(m: Measured, latency_s: float | None = None) -> float:
     return min(typical_s, (m.elapsed_s or math.inf) / max(m.ios, 1))
 
 
-def _what(usual: Mapping[str, float]) -> tuple[bool | None, bool | None, Said]:
+def _what(
+    usual: Mapping[str, float], unmapped_s: float | None
+) -> tuple[bool | None, bool | None, Said]:
     """Whether the cache is volatile, whether it is protected, and why; ``None`` where the times do
-    not show it."""
+    not show it. ``unmapped_s`` is the time of a read of a place without data, if it is known."""
     plain, forced, read = usual["plain"], usual["forced"], usual["read"]
     shown = _times(usual)
     if forced >= _FORCED_SLOWER_MIN * plain:
@@ -240,6 +251,9 @@ def _what(usual: Mapping[str, float]) -> tuple[bool | None, bool | None, Said]:
             buffered = written <= _MEMORY_MAX * read
             waits = written >= _MEDIUM_MIN * read
         else:
+            if unmapped_s is not None and cached > _AS_MEMORY_MAX * unmapped_s:
+                given = {"times": shown, "cached": cached, "unmapped": unmapped_s}
+                return None, None, say("durability.not_memory", **given)
             # A read cache has the data in any case, and shows the time of a command without the
             # medium.
             shown = say("durability.times_cached", times=shown, cached=cached)
