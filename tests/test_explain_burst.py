@@ -10,7 +10,7 @@ import pytest
 from analysis_fixture import FakeRun
 from explain_fixture import KIB, MIB, code, probed, small_ssd, view_of
 
-from fourcorners.analysis.internals.caches import slc_cache
+from fourcorners.analysis.internals.caches import slc_cache, slowdown
 from fourcorners.analysis.internals.caches.buffer_line import Buffer, read_curve
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.caches.slc_cache import in_order, may_be_buffer
@@ -425,3 +425,13 @@ def test_the_bounds_of_a_cache_hold_where_rates_scatter() -> None:
         low, high = found.interval or (0.0, 0.0)
         holds.append(low <= cache <= high)
     assert all(holds)
+
+
+@pytest.mark.parametrize("step", [36e6, 38e6])
+def test_of_two_bends_that_count_as_one_the_rate_before_both_is_the_earlier_one(
+    step: float,
+) -> None:
+    """A step of the curve after the bend at 30.9 MB is no part of what was faster."""
+    curve = _curve((30.9e6, 3300e6), (506e6, 1628e6))
+    bend, _ = slowdown._lines(curve, 30.9e6, step, 537e6, 0.0)
+    assert bend.fast_rate == pytest.approx(3300e6, rel=0.001)

@@ -148,7 +148,9 @@ def _closer(
     bend, early = _lines(curve, start, place, end, misfit)
     if not bend.is_one:
         return bend
-    about = np.linspace(_BEFORE[1] * place, min(_ABOUT * place, end), _POINTS)
+    # Of two that count as one the earlier may be the bend, and the later only a step of the curve.
+    since = start if start >= NEAR_BEND * place else place
+    about = np.linspace(_BEFORE[1] * since, min(_ABOUT * place, end), _POINTS)
     excess = curve.seconds_at(about) - np.polyval(early, about)
     found = _hinge(curve, _departure(about, excess, bend.fast_rate), end, grain)
     # The range before the bend is known better now.
@@ -161,8 +163,9 @@ def _lines(
 ) -> tuple[Bend, Floats]:
     """The bend at ``place`` with the rates of the lines of time before and after it, and the line
     before it."""
-    low = max(_BEFORE[0] * place, start if start < NEAR_BEND * place else 0.0)
-    before = np.linspace(low, max(_BEFORE[1] * place, 0.5 * (low + place)), _POINTS)
+    since = start if start >= NEAR_BEND * place else place
+    low = max(_BEFORE[0] * since, start if start < NEAR_BEND * place else 0.0)
+    before = np.linspace(low, max(_BEFORE[1] * since, 0.5 * (low + since)), _POINTS)
     after = np.linspace(min(_AFTER * place, 0.97 * end), end, _POINTS)
     early = np.polyfit(before, curve.seconds_at(before), 1)
     late = np.polyfit(after, curve.seconds_at(after), 1)
