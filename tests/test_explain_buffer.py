@@ -249,3 +249,20 @@ def test_rounds_of_pages_of_all_kinds_show_the_buffer(kinds_s: tuple[float, ...]
     assert found.longest_round == pytest.approx(max(kinds_s) / np.mean(kinds_s), rel=0.03)
     assert found.size_bytes == pytest.approx(MIB, rel=0.03)
     assert abs(found.size_bytes - MIB) <= found.margin_bytes < 0.1 * MIB
+
+
+def test_erasures_in_the_later_part_of_the_short_burst_do_not_hide_the_buffer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    short, long = _curve(8 * MIB, 60e6, 2**14), _curve(8 * MIB, 60e6, 2**16)
+    erased = np.maximum(np.floor((short.count_bytes - 80 * MIB) / (20 * MIB)), 0.0)
+    short = replace(short, seconds=short.seconds + 30e-3 * erased)
+    found = _size(monkeypatch, short, long)
+    assert found.value == pytest.approx(8 * MIB, rel=0.02)
+    assert found.said.code != "write_buffer_bytes.uneven"
+    flat, steep = (read_curve(curve, 2**14) for curve in (short, long.until(64 * MIB)))
+    assert flat is not None
+    assert steep is not None
+    # The rate by the short burst has the erasures in it, that by the long one has not.
+    low, high = write_buffer._drain_bounds(flat, steep)
+    assert low < 0.97 * 60e6 < 60e6 < high

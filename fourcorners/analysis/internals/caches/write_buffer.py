@@ -138,8 +138,17 @@ def _by_short(view: View) -> BufferShown | None:
 
 def _by_long(view: View) -> list[BufferShown]:
     """The buffers that the first parts of the long burst show, the surest first."""
+    return _by_parts(view, LONG(view)[:1])
+
+
+def _by_short_parts(view: View) -> list[BufferShown]:
+    """The same of the short burst, whose later part may hold what the drive does besides."""
+    return _by_parts(view, SHORT(view)[:1])
+
+
+def _by_parts(view: View, bursts: list[Measured]) -> list[BufferShown]:
     found = []
-    for m in LONG(view)[:1]:
+    for m in bursts:
         whole = completion_curve(view.run, m)
         for window in _WINDOWS_BYTES:
             curve, size = whole.until(window), request_bytes(m)
@@ -189,7 +198,11 @@ def seen(view: View) -> BufferShown | Answer:
     if more > 0 and same_rate:
         return BufferShown(long.buffer, long.curve, evidence, False)
     if same_rate:
-        return unknown(say("write_buffer_bytes.uneven"))
+        # What a drive erases in the later part of the short burst makes its line too flat. Its
+        # first part, which has no such pauses, then shows the buffer of the long burst.
+        parts = view.once(_by_short_parts)
+        if not parts or _apart(parts[0].buffer, long.buffer):
+            return unknown(say("write_buffer_bytes.uneven"))
     return BufferShown(long.buffer, long.curve, evidence, True)
 
 
@@ -359,11 +372,23 @@ def drain_rate(view: View) -> Answer:
     answer = known(
         rate,
         say("measured"),
-        bounds=about(rate, buffer.drain_margin),
+        bounds=_drain_bounds(buffer, found.buffer),
         detail=detail,
         evidence=evidence,
     )
     return answer.checked(Assumption.EVEN_DRAIN, True, evidence)
+
+
+def _drain_bounds(short: Buffer, found: Buffer) -> tuple[float, float]:
+    """The bounds of the rate by the short burst. Where its line shows another size than the one
+    that was found, something that only one of the bursts met, such as erasures, is in its rate; the
+    other's is in the bounds then, unless it is so far off that it is the rate of another medium."""
+    low, high = about(short.drain_rate, short.drain_margin)
+    apart = abs(short.drain_rate - found.drain_rate)
+    if not _apart(short, found) or apart > _SAME_RATE * max(short.drain_rate, found.drain_rate):
+        return low, high
+    other_low, other_high = about(found.drain_rate, found.drain_margin)
+    return min(low, other_low), max(high, other_high)
 
 
 def rounds_s(view: View) -> tuple[float, float]:
