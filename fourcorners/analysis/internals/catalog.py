@@ -91,7 +91,7 @@ _DISCRETE, _CONTINUOUS, _YES_NO, _ODD = ValueKind
 _THROUGH = ("volatile_write_cache", "power_loss_protection")
 _PLATTERS = ("rotation_rpm", "track_bytes", "track_switch")
 _MOVES = (*_PLATTERS, "reordering")
-_CURVE_NEEDS = ("command_queue_depth",)
+_CURVE_NEEDS = ("command_queue_depth", "log_blocks")
 _READ_NEEDS = (
     "mapping_unit",
     "page_bytes",
@@ -206,9 +206,9 @@ CATALOG: tuple[Asked, ...] = (
         conflicting_reads.windows,
         assumes=(Assumption.ONE_PLANE, Assumption.ARRAY_LONGEST, Assumption.PAGE_IN_STRIPE)),
     Asked("dies", "Dies that work at the same time", "1", _DISCRETE,
-        _conflicting("window", "pair"), die_conflicts.dies, (), Of.FLASH,
+        _conflicting("window", "pair"), die_conflicts.dies, ("log_blocks",), Of.FLASH,
         conflicting_reads.windows,
-        assumes=(Assumption.PLANES_WAIT, Assumption.NOT_HASHED)),
+        assumes=(Assumption.PLANES_WAIT, Assumption.NOT_HASHED, Assumption.BEGINNING_HAS_ALL)),
     Asked("planes_per_die", "Planes of a die that read together", "1", _DISCRETE, channels.asked,
         channels.planes_per_die, (), Of.FLASH, conflicting_reads.windows,
         assumes=(Assumption.PLANES_WAIT,)),
@@ -243,7 +243,7 @@ CATALOG: tuple[Asked, ...] = (
         assumes=(Assumption.HOST_KEEPS_ORDER,)),
     Asked("parallel_units", "Reads served at the same time", "1", _DISCRETE, command_queue.RANDOM,
         parallel_units.parallel_units, _CURVE_NEEDS, Of.FLASH, command_queue.enough,
-        assumes=(Assumption.UNITS_ALIKE,)),
+        assumes=(Assumption.UNITS_ALIKE, Assumption.BEGINNING_HAS_ALL)),
     Asked("disagreement_parallel_units", "Two ways to the units that serve reads", "1", _ODD,
         command_queue.RANDOM, parallel_units.disagreement, _CURVE_NEEDS,
         asked_by=command_queue.enough),

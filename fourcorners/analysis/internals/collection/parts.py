@@ -12,11 +12,12 @@ OVERWRITE = pick(TEST, "write", stage="overwrite")
 LAID = pick(TEST, "write", stage="laid")
 """Sequential writes to the trimmed drive, at its full pace."""
 
-_FASTER_MIN = 1.5
-"""From this many times the rate of sequential writes on, random ones go to other cells or another
-medium. Flash takes sequential writes at least as fast: of 178 drives that contests of the probes
-recorded, random writes were at most 1.33 times as fast, but for one of log blocks (1.55). Cells of
-one bit are programmed in a half of the time of others, or less."""
+FASTER_MIN = 1.5
+"""From this many times the rate of sequential writes on, random ones go to other cells, another
+medium, or dies that sequential ones do not use at the same time. Flash takes sequential writes at
+least as fast: of 178 drives that contests of the probes recorded, random writes were at most 1.33
+times as fast, but for one of log blocks (1.55). Cells of one bit are programmed in a half of the
+time of others, or less."""
 
 Part = tuple[int, float]
 """The bytes written, and the seconds that they took."""
@@ -40,4 +41,4 @@ def faster_at_random(view: View) -> float | None:
     if not first or not in_sequence:
         return None
     times = first[0].bytes_per_second / max(m.bytes_per_second for m in in_sequence)
-    return times if times >= _FASTER_MIN else None
+    return times if times >= FASTER_MIN else None

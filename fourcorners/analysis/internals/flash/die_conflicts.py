@@ -10,6 +10,7 @@ from typing import Any
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.flash import whole_drive
 from fourcorners.analysis.internals.flash.boundary_reads import Crossings
 from fourcorners.analysis.internals.flash.conflicting_reads import (
     PAIRS,
@@ -152,7 +153,12 @@ def _page(view: View) -> tuple[Answer, bool]:
 
 
 def dies(view: View) -> Answer:
-    """Finds how many dies the stripes are spread over."""
+    """Finds how many dies the drive has."""
+    return whole_drive.checked(view, _dies(view))
+
+
+def _dies(view: View) -> Answer:
+    """How many dies the stripes at the beginning of the drive are spread over."""
     seen = _seen(view)
     evidence, detail = ids(points(view, "window", "pair")), _detail(seen)
     stripe, count, turn, bank = seen.stripe_bytes, seen.units, seen.turn, seen.bank_bytes

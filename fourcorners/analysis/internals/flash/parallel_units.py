@@ -25,7 +25,7 @@ import scipy
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
-from fourcorners.analysis.internals.flash import conflicting_reads
+from fourcorners.analysis.internals.flash import conflicting_reads, whole_drive
 from fourcorners.analysis.internals.link import command_queue
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.usual import usual_s
@@ -88,7 +88,7 @@ class Conflicting:
 
 def parallel_units(view: View) -> Answer:
     """Finds how many reads the drive serves at the same time."""
-    return view.once(_both)[0]
+    return whole_drive.checked(view, view.once(_both)[0])
 
 
 def disagreement(view: View) -> Answer | None:
