@@ -384,9 +384,10 @@ def by_amplification(view: View) -> Answer:
     fresh = float(done[0][0]) / cliff.fresh_s
     late = fill.rate(_LATE_SHARE * user, user)
     first_rate = max(fill.rate(*bytes) for bytes in _FIRST_BYTES)
-    same = _PACE[0] <= fresh / late <= _PACE[1]
-    if not same or _SAME_PACE[0] <= first_rate / late <= _SAME_PACE[1]:
-        return unknown(say("not_flash"))
+    if not _PACE[0] <= fresh / late <= _PACE[1]:
+        return unknown(say("other_pace", times=fresh / late))
+    if _SAME_PACE[0] <= first_rate / late <= _SAME_PACE[1]:
+        return unknown(say("through" if write_buffer.writes_through(view) else "not_flash"))
     slc_cache_bytes, stall_s = (
         view.value(name) for name in ("slc_cache_bytes", "collection_stall_length")
     )

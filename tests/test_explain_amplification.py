@@ -1,0 +1,40 @@
+"""The spare area by amplification: which drives do not show it, and why."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from fourcorners.analysis.internals.collection import spare_area
+from fourcorners.analysis.internals.view import View
+
+
+@pytest.mark.parametrize(
+    ("fresh", "first", "through", "said"),
+    [
+        # 4 KiB in pages of 16 KiB.
+        (0.25, 1.0, True, "other_pace"),
+        (1.0, 1.0, True, "through"),
+        (1.0, 1.0, False, "not_flash"),
+    ],
+)
+def test_what_limits_writes_is_not_told_from_their_pace_alone(
+    fresh: float, first: float, through: bool, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rates over that at the end of the fill: of random writes, and of its first bytes."""
+    cliff = SimpleNamespace(fresh_s=1.0)
+    curve = SimpleNamespace(rate=lambda begin, _: 1e8 * (first if begin < 1e8 else 1.0))
+    replaced: dict[str, Any] = {
+        "parts": lambda _: [(1e8 * fresh, 1.0)],
+        "completion_curve": lambda *_: curve,
+        "OVERWRITE": lambda _: [],
+        "FILL": lambda _: [None],
+        "_user_bytes": lambda _: 1e9,
+    }
+    for name, value in replaced.items():
+        monkeypatch.setattr(spare_area, name, value)
+    monkeypatch.setattr(spare_area.write_buffer, "writes_through", lambda _: through)
+    view = SimpleNamespace(run=None, once=lambda ask: cliff if ask is spare_area.cliff_of else None)
+    found = spare_area.by_amplification(cast(View, view))
+    assert found.said is not None
+    assert found.said.code == said
