@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.collection import spare_area
 from fourcorners.analysis.internals.view import View
 
@@ -33,7 +34,7 @@ def test_what_limits_writes_is_not_told_from_their_pace_alone(
     }
     for name, value in replaced.items():
         monkeypatch.setattr(spare_area, name, value)
-    monkeypatch.setattr(spare_area.write_buffer, "writes_through", lambda _: through)
+    monkeypatch.setattr(write_buffer, "writes_through", lambda _: through)
     view = SimpleNamespace(run=None, once=lambda ask: cliff if ask is spare_area.cliff_of else None)
     found = spare_area.by_amplification(cast(View, view))
     assert found.said is not None

@@ -382,8 +382,7 @@ def by_amplification(view: View) -> Answer:
     done, user = parts(OVERWRITE(view)), _user_bytes(view)
     fill = completion_curve(view.run, FILL(view)[0])
     fresh = float(done[0][0]) / cliff.fresh_s
-    late = fill.rate(_LATE_SHARE * user, user)
-    first_rate = max(fill.rate(*bytes) for bytes in _FIRST_BYTES)
+    late, first_rate = fill.rate(_LATE_SHARE * user, user), max(fill.rate(*b) for b in _FIRST_BYTES)
     if not _PACE[0] <= fresh / late <= _PACE[1]:
         return unknown(say("other_pace", times=fresh / late))
     if _SAME_PACE[0] <= first_rate / late <= _SAME_PACE[1]:
