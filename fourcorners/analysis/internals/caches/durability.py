@@ -252,6 +252,9 @@ def _what(
             waits = written >= _MEDIUM_MIN * read
         else:
             if unmapped_s is not None and cached > _AS_MEMORY_MAX * unmapped_s:
+                # It waits for the flash, and no program is quicker than a read.
+                if plain <= _MEMORY_MAX * cached:
+                    return None, None, say("durability.kept", shown=_times(usual))
                 given = {"times": shown, "cached": cached, "unmapped": unmapped_s}
                 return None, None, say("durability.not_memory", **given)
             # A read cache has the data in any case, and shows the time of a command without the
