@@ -103,3 +103,11 @@ def test_the_report_shows_a_map_or_says_that_there_is_none(run: fc.Run, tmp_path
     # Beside one that did, its drive is named under the map.
     chart = next(c for t in charted([before, run]) for c in t["charts"] if c["kind"] == "density")
     assert "has no latencies by the second" in chart["caption"]
+
+
+def test_ios_that_all_took_as_long_are_told_by_one_time(tmp_path: Path) -> None:
+    """Reads of a drive that was never written need no flash, and are all alike."""
+    found = fc.run("probe-seeks", "sim:ocz-core-64gb", out=tmp_path).findings
+    said = next(f.text for f in found if f.name == "latency_over_time_probe-seeks/following_read")
+    assert "each of them took" in said
+    assert "percentile" not in said

@@ -41,6 +41,9 @@ MAP_COLUMNS = 250
 MAP_WIDTHS_S = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
 """Widths of a column that divide the hours of a plot's axis well."""
 
+_ALIKE_MAX = 1.001
+"""Up to this ratio of the slowest to the quickest, all took as long: a bucket of the histograms."""
+
 MAP_PERCENTILES = {"median": 50.0, "99 %": 99.0}
 """Lines over a map, by name."""
 
@@ -182,12 +185,13 @@ def _finding(recording: Recording, operation: str, log: IoLog) -> Finding:
             ends = {"low": float(np.nanmin(found.p99_s)), "high": float(np.nanmax(found.p99_s))}
             parts["p99"].append(say("latency_over_time.p99", **ends))
     kept = "all" if log.one_in == 1 else "some"
+    alike = worst_s <= slowest_s <= _ALIKE_MAX * float(latency_s.min())
     return worded(
         f"latency_over_time_{recording.id}_{operation}",
         f"Latency of single I/Os, {operation}s",
         "measured",
         say(
-            "latency_over_time.measured",
+            "latency_over_time.alike" if alike else "latency_over_time.measured",
             label=recording.label,
             kept=say(
                 f"latency_over_time.{kept}",
