@@ -211,7 +211,8 @@ def _carried(view: View) -> _Carried | Answer:
     }
     limited = _limited(view, slopes)
     if limited is None:
-        return unknown(say("link_ceiling.medium", rate=max(slopes.values())), detail=detail)
+        fastest_seen = max(m.bytes_per_second for m in points)
+        return unknown(say("link_ceiling.medium", rate=fastest_seen), detail=detail)
     of, why = limited
     shown = [m for m in points if m.point[PointAxis.OF] == of]
     # Other load may hold up the small reads more than the large ones.
