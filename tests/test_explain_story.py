@@ -60,7 +60,11 @@ def test_a_drive_that_was_only_read_is_told_by_what_does_not_move() -> None:
     flash = explanation.tell([still, _found("dies", 32.0), _found("channels", 16.0)])
     assert bare.text == _STILL
     assert flash.detail["kind"] == "solid-state"
-    assert "32 dies on 16 channels work at the same time." in flash.text
+    assert (
+        "32 units on 16 channels work at the same time, each a die or a plane that reads by itself."
+    ) in flash.text
+    planes = [still, _found("dies", 32.0, units=64), _found("channels", 16.0)]
+    assert "32 dies on 16 channels work at the same time." in explanation.tell(planes).text
 
 
 def test_small_writes_tell_how_a_drive_maps() -> None:

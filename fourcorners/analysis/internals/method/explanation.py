@@ -42,9 +42,15 @@ def _reads(f: Finding, all: _Measured) -> Said:
 
 def _dies(f: Finding, all: _Measured) -> Said:
     channels = all.get("channels")
+    # Where planes of a die read together, they were told from dies (die_conflicts.dies). Else a
+    # plane that reads independently of the others counts as one.
+    if all.get("planes_per_die") or "units" in f.detail:
+        if channels is None:
+            return _told("dies", dies=f.value)
+        return _told("dies_on_channels", dies=f.value, channels=channels.value)
     if channels is None:
-        return _told("dies", dies=f.value)
-    return _told("dies_on_channels", dies=f.value, channels=channels.value)
+        return _told("units", units=f.value)
+    return _told("units_on_channels", units=f.value, channels=channels.value)
 
 
 def _zones(f: Finding, all: _Measured) -> Said | None:
