@@ -7,7 +7,7 @@ reads a track ends in between. Then the disk also switches to the next track: to
 same cylinder or, after the last head, to the next cylinder. Therefore the times are D/T of a turn,
 without or with a switch of either kind. The skew of neighbouring tracks equals this switch, so that
 no other time is lost (Worthington, Ganger, Patt and Wilkes, SIGMETRICS 1995; DIXtrac, Schindler and
-Ganger 1999).
+Ganger 1999). Which reads meet a switch bounds T as well, without a clock (:mod:`track_ends`).
 
 If the two kinds take different times, they follow a pattern: with n heads every n-th end of a track
 is the end of a cylinder. With two heads both kinds are equally frequent, and two things tell which
@@ -34,6 +34,7 @@ import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.disk import track_ends
 from fourcorners.analysis.internals.disk.mechanics import NEAR, TEST, still
 from fourcorners.analysis.internals.thresholds import ALIKE, FALSE_ALARM, UNSURE
 from fourcorners.analysis.internals.view import PointAxis, View, ids, pick
@@ -88,13 +89,14 @@ class Switch:
 class Followed:
     """The reads that stay on a track, with their time in seconds, its error and their share of all
     reads; and the kinds of switches that the other reads meet, the quickest first, with the share
-    of these reads."""
+    of these reads and their numbers among all."""
 
     staying_s: float
     staying_error_s: float
     staying_share: float
     switches: tuple[Switch, ...]
     leaving_share: float
+    leaving: npt.NDArray[np.int64]
 
     @classmethod
     def of(cls, seconds: Floats) -> Followed | None:
@@ -132,6 +134,7 @@ class Followed:
                 for (switch, own), kind in zip(times, kinds, strict=True)
             ),
             leaving_share=sum(map(len, kinds)) / len(seconds),
+            leaving=np.sort(leaving[np.concatenate(kinds)]),
         )
 
     @property
@@ -186,6 +189,11 @@ class _Read:
     distance_bytes: float
     turn_s: float
     detail: dict[str, Any]
+    bounds: tuple[float, float]
+    """Of the bytes of a track, from which reads meet the end of one."""
+    off: float = 0.0
+    """How far the length by the times is from the one that is told, as a share: the clock was not
+    that of the spindle."""
 
 
 def _read(view: View) -> _Read | Answer:
@@ -203,20 +211,25 @@ def _read(view: View) -> _Read | Answer:
     if followed is None or followed.staying_share + followed.leaving_share < _TOGETHER_MIN:
         return unknown(say("track_bytes.not_followed"))
     distance, turn_s = float(point.point[PointAxis.STRIDE]), 60 / rpm
-    track = distance * turn_s / followed.staying_s
-    off = followed.leaving_share / (distance / track) - 1
+    passed = distance * turn_s / followed.staying_s
+    off = followed.leaving_share / (distance / passed) - 1
     if abs(off) > _SWITCHES_OFF_MAX:
-        shares = {"longer": followed.leaving_share, "expected": distance / track}
-        return unknown(say("track_bytes.other_share", track=track, **shares))
+        shares = {"longer": followed.leaving_share, "expected": distance / passed}
+        return unknown(say("track_bytes.other_share", track=passed, **shares))
+    bounds = track_ends.length(followed.leaving, distance, passed)
+    if bounds is None:
+        return unknown(say("track_bytes.unequal_tracks", track=passed))
+    track = passed if bounds[0] <= passed <= bounds[1] else sum(bounds) / 2
     detail = {
         "staying_s": followed.staying_s,
         "switches_s": [switch.seconds for switch in followed.switches],
         "switches": [len(switch.numbers) for switch in followed.switches],
         "leaving_share": followed.leaving_share,
         "bytes_per_second": distance / float(log.latency_s[1:].mean()),
-        "goodness": {"switches_off": off},
+        "goodness": {"switches_off": off, "times_off": passed / track - 1},
     }
-    return _Read(followed, track, distance, turn_s, detail)
+    by_clock = abs(passed / track - 1)
+    return _Read(followed, track, distance, turn_s, detail, bounds, by_clock)
 
 
 def track_bytes(view: View) -> Answer:
@@ -224,10 +237,8 @@ def track_bytes(view: View) -> Answer:
     read = view.once(_read)
     if isinstance(read, Answer):
         return read
-    relative = read.followed.staying_error_s / read.followed.staying_s
-    bounds = (read.track_bytes * (1 - relative), read.track_bytes * (1 + relative))
     said = say("measured", distance=read.distance_bytes, turn=read.turn_s)
-    answer = known(read.track_bytes, said, bounds=bounds, detail=read.detail)
+    answer = known(read.track_bytes, said, bounds=read.bounds, detail=read.detail)
     return answer.checked(Assumption.FOLLOWS_TRACKS, True, ids(FOLLOWING(view)))
 
 
@@ -283,7 +294,7 @@ def heads(view: View) -> Answer:
 
 
 def _switch(view: View, read: _Read, switch: Switch, said: Said) -> Answer:
-    bounds = about(switch.seconds, switch.error_s)
+    bounds = _bounds(read, switch)
     return _tested(view, read, known(switch.seconds, said, bounds=bounds, detail=read.detail))
 
 
@@ -291,7 +302,8 @@ def _either(view: View, read: _Read, head: Switch, track: Switch, asked: Switch)
     """The switch of one kind of a disk with two heads, where it may be that of the other."""
     quickest, longest = sorted((head.seconds, track.seconds))
     times = {"quickest": quickest, "longest": longest}
-    bounds = either(head, track)
+    ends = [_bounds(read, switch) for switch in (head, track)]
+    bounds = min(low for low, _ in ends), max(high for _, high in ends)
     apart = bounds[1] - bounds[0] > UNSURE * bounds[0]
     if apart and head.seconds > track.seconds:
         return unknown(say("track_switch.which", **times), detail=read.detail)
@@ -299,10 +311,8 @@ def _either(view: View, read: _Read, head: Switch, track: Switch, asked: Switch)
     return _tested(view, read, known(asked.seconds, said, bounds=bounds, detail=read.detail))
 
 
-def either(one: Switch, other: Switch) -> tuple[float, float]:
-    """Bounds, in seconds, that contain both switches."""
-    ends = [about(switch.seconds, switch.error_s) for switch in (one, other)]
-    return min(low for low, _ in ends), max(high for _, high in ends)
+def _bounds(read: _Read, switch: Switch) -> tuple[float, float]:
+    return about(switch.seconds, switch.error_s + read.off * switch.seconds)
 
 
 def _tested(view: View, read: _Read, answer: Answer) -> Answer:
