@@ -180,9 +180,8 @@ class Cliff:
 def find_cliff(parts: Sequence[Part]) -> Cliff | None:
     """The cliff; ``None`` unless enough parts follow it.
 
-    A drive that collects between writes takes the new pace at once: the time of the part divides
-    between the pace before and the pace after, and this gives the place of the cliff within the
-    part. A drive that collects in bursts stalls first.
+    A drive that collects between writes takes the new pace at once, and the time of the part gives
+    the place of the cliff within it. A drive that collects in bursts stalls first.
     """
     times = np.array([elapsed for _, elapsed in parts])
     if len(times) < _FRESH_PARTS + _PARTS_AHEAD:
@@ -245,8 +244,7 @@ def _first_slower(rise: Floats, part: int, most: float) -> tuple[int, int]:
 
 
 def _varies(times: Floats) -> bool:
-    """Whether the times of parts vary without a cliff, from other load or on a target that is not
-    a plain flash drive."""
+    """Whether times vary without a cliff, by other load or on what is no plain flash drive."""
     low, middle, high = np.quantile(times, (0.1, 0.5, 0.9)) if len(times) else (1.0, 1.0, 1.0)
     return bool(high - low > _VARIES_MIN * middle)
 
@@ -293,8 +291,7 @@ def _hidden(view: View) -> Answer | None:
 
 
 def _fills_pages(view: View) -> bool | None:
-    """Whether the random writes take as much room as the large ones of the fill, as their equal
-    pace shows; ``None`` where something other than flash may limit both."""
+    """Whether random writes take the room of large ones, by their pace; ``None`` if unknown."""
     pace = view.once(_pace)
     return None if pace is None else pace >= _SAME_PAGES
 
@@ -318,8 +315,11 @@ def _no_cliff(view: View) -> Answer:
     done, user = parts(OVERWRITE(view)), _user_bytes(view)
     if not done:
         return unknown(say("over_provisioning.not_filled"))
-    if _varies(np.array([elapsed for _, elapsed in done[: max(len(done) // 4, _FRESH_PARTS)]])):
+    times, early = np.array([elapsed for _, elapsed in done]), max(len(done) // 4, _FRESH_PARTS)
+    if _varies(times[:early]):
         return unknown(say("over_provisioning.varied"))
+    if (slower := float(np.median(times[-early:]) / np.median(times[:early]))) >= 1 + _RISE_MIN:
+        return unknown(say("over_provisioning.no_onset", slower=slower))
     share = sum(count for count, _ in done) / user
     return unknown(say("over_provisioning.not_slower", share=share))
 
