@@ -143,7 +143,11 @@ def test_what_is_unknown_of_a_drive_is_held_against_the_goal() -> None:
 
 def test_truth_and_value_stand_side_by_side() -> None:
     outcome = ProbedDrive(0, "x", (answer("dies", 8, 16), answer("link_ceiling", 3e9, None)), ())
-    study = TargetStudy(1, (), (outcome,), ("exec:./drive",))
+    alone = TargetStudy(1, (), (outcome,), ("exec:./drive",))
+    (head, rows), *_ = alone.tables
+    assert head[:3] == ("finding", "truth", "reported")
+    assert rows[0] == ("dies", "8", "16", "", "WRONG")
+    study = TargetStudy(1, (), (outcome,), ("exec:./drive", "exec:./other"))
     (head, rows), *_ = study.tables
     assert head[2:4] == ("truth", "reported")
     assert rows == [

@@ -103,9 +103,12 @@ class TargetStudy(KnownStudy):
 
     @property
     def tables(self) -> list[tuple[Sequence[str], Rows]]:
-        """Heads and rows: each truth beside what was found, then a row for each finding."""
+        """Heads and rows: each truth beside what was found, then a row for each finding. A single
+        drive, whose command may be as long as a line, is not named in each row."""
         beside = side_by_side.rows(self.names, self.drives, FOREIGN)
-        return [(side_by_side.HEADER, beside), *super().tables]
+        first = 1 if len(self.names) == 1 else 0
+        rows = [row[first:] for row in beside]
+        return [(side_by_side.HEADER[first:], rows), *super().tables]
 
     @property
     def wrong(self) -> list[str]:
