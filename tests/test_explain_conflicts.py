@@ -3,11 +3,11 @@
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from analysis_fixture import FakeRun
-from explain_fixture import view_of
+from explain_fixture import KIB, view_of
 
 import fourcorners as fc
 from fourcorners.analysis.internals.flash import die_conflicts
@@ -16,6 +16,7 @@ from fourcorners.analysis.internals.flash.conflicting_reads import one_unit
 from fourcorners.analysis.internals.flash.conflicting_reads import seen as seen_of_run
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.strided_reads import Unread
+from fourcorners.analysis.internals.resolver import Resolver
 from fourcorners.analysis.internals.view import View
 
 DRIVE = "intel-x25-m-g2-80gb"
@@ -339,3 +340,20 @@ def test_a_rate_that_a_processor_sets_is_no_share_of_a_stripe(together: float, s
     seen = Seen(window=window, pair={8192: together}, beside={4: 13.5, 8: 13.5, 9: 12.0, 16: 11})
     assert seen.stripe_bytes == stripe
     assert seen.queue_depth is None
+
+
+@pytest.mark.parametrize(
+    ("windows", "code"), [((4, 8, 128, 2048), "one_by_one"), ((128, 2048), "no_place")]
+)
+def test_a_probe_that_ended_before_one_place_was_read_compares_nothing(
+    windows: tuple[int, ...], code: str
+) -> None:
+    """Reads within 128 KiB and within 2 MiB may both keep all dies busy."""
+    run = FakeRun()
+    for window in windows:
+        about: dict[str, Any] = {"window_bytes": window * KIB, "block_bytes": 2 * KIB}
+        run.add(f"probe-conflicts/{window}", "read", iops=98e3, queue_depth=64, **about)
+    found = Resolver(run).finding("stripe_bytes")
+    assert found is not None
+    assert found.said is not None
+    assert found.said.code == f"stripe_bytes.{code}"

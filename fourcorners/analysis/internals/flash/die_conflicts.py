@@ -73,7 +73,7 @@ def stripe(view: View) -> Answer:
                 return _once(view, unread, levels.planes * part, said)
             said = say("once_read", turn=unread.turn_bytes)
             return _once(view, unread, unread.stripe_bytes, said)
-        return unknown(_no_stripe(seen), detail=detail, evidence=evidence)
+        return unknown(_no_stripe(view, seen), detail=detail, evidence=evidence)
     beyond = next(w for w in seen.window if w > max(stripe, seen.grid_bytes))
     detail["goodness"] = {"spread_within": _spread(seen, stripe)}
     if levels is not None and levels.are_first:
@@ -130,7 +130,7 @@ def _page(view: View) -> tuple[Answer, bool]:
             part = unread.page_bytes < (unread.stripe_bytes or 0)
             said = say("once_read_part" if part else "once_read_whole")
             return _once(view, unread, unread.page_bytes, said), not part
-        why = _no_stripe(seen) if stripe is None else say("disturbed")
+        why = _no_stripe(view, seen) if stripe is None else say("disturbed")
         return unknown(why, detail=detail, evidence=evidence), False
     detail["goodness"] = {"spread_within": _spread(seen, stripe)}
     if page > _PAGE_MAX_BYTES:
@@ -166,7 +166,7 @@ def _dies(view: View) -> Answer:
         if unread := _unread(seen):
             said = say("once_read", turn=unread.turn_bytes)
             return _of_units(view, _once(view, unread, unread.dies, said))
-        return unknown(_no_stripe(seen), detail=detail, evidence=evidence)
+        return unknown(_no_stripe(view, seen), detail=detail, evidence=evidence)
     if turn is None:
         return unknown(say("no_turns"), detail=detail, evidence=evidence)
     if count is None:
@@ -266,6 +266,9 @@ def _spread(seen: Seen, stripe: int) -> float:
     return max(inside) / min(inside) - 1
 
 
-def _no_stripe(seen: Seen) -> Said:
+def _no_stripe(view: View, seen: Seen) -> Said:
+    place = 2 * min(m.block_bytes or 0 for m in windows(view))
+    if seen.grid_bytes > place:
+        return say("stripe_bytes.no_place", place=place, least=seen.grid_bytes)
     faster = max(seen.window.values()) > seen.one_die
     return say("stripe_bytes.no_meeting" if faster else "stripe_bytes.one_by_one")
