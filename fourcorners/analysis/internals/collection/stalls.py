@@ -39,7 +39,8 @@ are not."""
 
 _EXPLAINED_ALONE = 0.88
 """From this ratio on the stalls are counted rightly where nothing else shows their distance. Below
-it, dies collect at different times, and requests wait for some of them."""
+it, dies may collect at different times, so that requests wait for some of them; that they do not is
+seen where each stall holds up all requests."""
 
 _WAITING_ALONE_MAX = 0.05
 """The same holds up to this share of requests that meet a stall: with more, some requests may meet
@@ -81,6 +82,14 @@ _GOES = 2
 """A drive may collect what it erases at a time in two goes. Three of the drives of ``arena explain
 --drives 105 --seed 1618033`` stall twice for each unit, and none more often."""
 
+_WHOLE = 1
+"""In a stall that holds up all outstanding requests as many wait as are outstanding, but for one
+that was just issued or about to be completed."""
+
+_SEEN_BEFORE = 2
+"""Stalls for another reason come before the cliff, too: at equal distances they do so in as many
+bytes as lie between three of them."""
+
 _PER_GROUP = 1.5
 """Stalls are counted in stretches of so many in the mean: with fewer, only rounding varies."""
 
@@ -107,6 +116,10 @@ class Stalls:
     """The least, the median and the largest distance, to within a part of the probe."""
     by_chance: float = 1.0
     """The chance that stalls at random come as regularly."""
+    hold_all: bool = False
+    """Whether all outstanding requests waited in each of them."""
+    past_cliff: bool = False
+    """Whether none came before the cliff, although enough was written until then."""
 
 
 def find_stalls(view: View) -> Stalls | None:
@@ -131,6 +144,7 @@ def find_stalls(view: View) -> Stalls | None:
     waited = np.cumsum(waits[:, 0] * waits[:, 1])
     threshold = _LONG_SHARE * float(waits[np.searchsorted(waited, waited[-1] / 2), 0])
     met = np.array([_above(view.run, m, threshold) for m in after])
+    before_too = any(_above(view.run, m, threshold)[0] for m in before)
     depth = float(after[0].queue_depth or 1)
     counts = met[:, 0] / depth
     count = float(counts.sum())
@@ -150,7 +164,24 @@ def find_stalls(view: View) -> Stalls | None:
         dispersion,
         _distances(written, counts),
         chance_of_regular(counts),
+        hold_all(met[:, 0], depth),
+        not before_too and sum(m.bytes for m in before) >= _SEEN_BEFORE * spacing,
     )
+
+
+def hold_all(waited: Floats, depth: float) -> bool:
+    """Whether stalls hold up all outstanding requests, so that the number of those that waited in
+    each part is a multiple of the queue depth, but for chance. Where requests wait for some of the
+    dies only, each remainder is as likely as any other.
+
+    Args:
+        waited: the number of requests that waited in each part, with shape (parts,).
+        depth: the requests that are outstanding.
+    """
+    some = waited[waited > 0]
+    near = np.abs(some - depth * np.round(some / depth)) <= _WHOLE
+    by_chance = min((1 + 2 * _WHOLE) / depth, 1.0)
+    return bool(near.all()) and by_chance ** len(some) < FALSE_ALARM
 
 
 def dispersion_of(counts: Floats) -> float:
@@ -297,6 +328,14 @@ def _known(view: View, told: _Told, value: float, margin: float) -> Answer:
     return answer.checked(Assumption.DIES_TOGETHER, True, evidence)
 
 
+def surely_counted(stalls: Stalls) -> bool:
+    """Whether stalls that do not explain the whole slowdown are counted rightly: each holds up all
+    requests, none came before the cliff, and they are more regular than those of dies that collect
+    by themselves."""
+    regular = stalls.dispersion <= _REGULAR and stalls.by_chance < FALSE_ALARM
+    return stalls.hold_all and stalls.past_cliff and regular
+
+
 def larger(rare: Cycle | None, most_bytes: float) -> bool:
     """Whether reads wait at a larger distance than this, too rarely to tell the erase unit: stalls
     are then no distance of whole units."""
@@ -387,7 +426,8 @@ def _told(view: View) -> _Told | Answer:
         # What is erased at a time may be collected in several goes.
         assert rare is not None
         return hidden("unlike_erased", spacing=spacing, erased=rare.unit_bytes)
-    if stalls.explained < _EXPLAINED_ALONE or stalls.waiting > _WAITING_ALONE_MAX:
+    alone = stalls.explained >= _EXPLAINED_ALONE and stalls.waiting <= _WAITING_ALONE_MAX
+    if not alone and not surely_counted(stalls):
         return hidden("too_often", **lasts)
     if margin > _UNSURE * spacing or not spacing:
         return hidden("too_few", **lasts, stalls=stalls.count)
