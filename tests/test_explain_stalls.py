@@ -1,4 +1,5 @@
-"""Stalls that do not explain the whole slowdown are told where no other count of them is possible."""
+"""Stalls that do not explain the whole slowdown, and erasures that are few, are told where the
+recordings show that no other count of them is possible."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +9,9 @@ import pytest
 from analysis_fixture import FakeRun
 from explain_fixture import MIB, view_of
 
-from fourcorners.analysis.internals.collection import stalls
+from fourcorners.analysis.internals.collection import stalls, superblock
+from fourcorners.analysis.internals.collection.reads_beside import Waits
+from fourcorners.analysis.internals.collection.superblock import rare_cycle
 
 EVERY = 3
 """Parts from one stall to the next."""
@@ -60,3 +63,41 @@ def test_stalls_that_hold_up_all_requests_are_counted_whatever_else_is_slow(
         assert answer.value == pytest.approx(EVERY * 4 * MIB, rel=0.01)
     else:
         assert answer.said.code == "collection_stalls.too_often"
+
+
+def _reads(met_of_place: list[list[int]]) -> Waits:
+    """Reads of places, each of which waits for these of six erasures."""
+    chance = np.random.default_rng(5)
+    at_bytes = np.sort(chance.uniform(0, 1600e6, 40_000))
+    place = chance.integers(0, len(met_of_place), len(at_bytes))
+    turns = at_bytes / 256e6
+    number = np.round(turns).astype(np.int64)
+    of_place = np.array([[n in met for n in range(8)] for met in met_of_place])
+    met = of_place[place, number] & (np.abs(turns - number) < 0.003)
+    return Waits(place, at_bytes, chance.uniform(1e-4, 6e-4, len(met)) + 5e-3 * met, 160e6)
+
+
+@pytest.mark.parametrize(
+    ("met_of_place", "told"),
+    [
+        # As drive 99 of ``arena explain --drives 105 --seed 1618033``, which erases 256 MiB.
+        ([[0, 2, 3, 5], [1, 2], [0, 1, 2, 3, 4], [2, 3, 4, 5], [0, 4], [1, 3, 5]], True),
+        # So few may be every other one by chance.
+        ([[1, 2], [3], [2, 4], [1, 3], [5], [1, 4]], False),
+        # The planes of each die may erase in turn, one of them in the even numbers.
+        ([[0, 2, 4], [1, 3, 5], [0, 2, 4], [1, 3, 5], [0, 2, 4], [1, 3, 5]] * 2, False),
+    ],
+)
+def test_a_few_erasures_tell_their_distance_if_places_met_many_of_them(
+    monkeypatch: pytest.MonkeyPatch, met_of_place: list[list[int]], told: bool
+) -> None:
+    reads = _reads(met_of_place)
+    monkeypatch.setattr(superblock, "waits", lambda _view: reads)
+    view = view_of(FakeRun())
+    rare = view.once(rare_cycle)
+    assert rare is not None
+    assert rare.events < superblock.EVENTS_MIN
+    found = view.once(superblock.cycle)
+    assert (found is not None) == told
+    if found is not None:
+        assert abs(found.unit_bytes - 256e6) <= found.margin_bytes < 0.01 * 256e6

@@ -12,10 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from fourcorners.analysis.internals.collection.reads_beside import Waits
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.recording.arrays import Floats
 
-MULTIPLES_MAX = 12
+_TURNS = 4
+"""The planes of a die that erase by themselves take turns by quarters of a block or by halves or
+thirds of it."""
+
+MULTIPLES_MAX = 3 * _TURNS
 """Up to so many periods of the waits may be one of a block: three of a place, by quarters."""
 
 _SKIPPED_MAX = 0.1
@@ -40,6 +45,39 @@ def by_phase(at_bytes: Floats, unit_bytes: float, one_bytes: float) -> list[Floa
     begin = int(np.argmax(gaps)) + 1
     order, gaps = np.roll(order, -begin), np.roll(gaps, -begin)
     return np.split(at_bytes[order], np.flatnonzero(gaps[:-1] > one_bytes) + 1)
+
+
+def of_planes(reads: Waits, level_s: float, unit_bytes: float) -> list[npt.NDArray[np.int64]]:
+    """The numbers of the periods that each plane of a place was met in, told apart by where in the
+    period the reads waited for longer than the level. One erasure holds up reads that were issued
+    at most the longest wait apart."""
+    one_bytes = reads.pace_bytes_per_second * float(reads.seconds.max())
+    return [
+        numbers_met(at_bytes, unit_bytes)
+        for place in reads.chosen(reads.seconds > level_s).by_place()
+        for at_bytes in by_phase(place, unit_bytes, one_bytes)
+    ]
+
+
+def chance_of_others(of_planes: list[npt.NDArray[np.int64]]) -> float:
+    """The chance that reads met only every second, third or further one of the erasures, so that
+    the distance of those looks like that of all.
+
+    Reads come at random: after the first erasure that a plane was met in, each further one is among
+    the n-th with the chance 1/n. Summed over all n from 2 on, that is the zeta function less one.
+    """
+    further = sum(len(numbers) - 1 for numbers in of_planes if len(numbers))
+    return 1.0 if further < 2 else float(scipy.special.zetac(further))
+
+
+def may_be_of_more(of_planes: list[npt.NDArray[np.int64]]) -> bool:
+    """Whether the erasures may be of several planes of a die that take turns, so that what one of
+    them erases is a multiple of the distance: for some such multiple no plane was met in all parts
+    of it."""
+    return not all(
+        any(len(np.unique(numbers % times)) == times for numbers in of_planes)
+        for times in range(2, _TURNS + 1)
+    )
 
 
 def gain_of_parts(of_places: list[npt.NDArray[np.int64]], times: int) -> float:

@@ -36,6 +36,11 @@ class Waits:
             seconds=self.seconds[which],
         )
 
+    def by_place(self) -> list[Floats]:
+        """The written bytes at the reads of each place with two or more."""
+        at_bytes = [self.at_bytes[self.place == place] for place in np.unique(self.place)]
+        return [one for one in at_bytes if len(one) > 1]
+
 
 def reads_beside(log: IoLog) -> Waits:
     """The reads that were issued before the last write completed."""

@@ -22,10 +22,12 @@ from fourcorners.analysis.internals.collection.in_time import comes_by_the_clock
 from fourcorners.analysis.internals.collection.parts import FILL, LAID
 from fourcorners.analysis.internals.collection.periods_met import (
     MULTIPLES_MAX,
-    by_phase,
     chance_of_gaps,
+    chance_of_others,
     gain_of_parts,
+    may_be_of_more,
     numbers_met,
+    of_planes,
 )
 from fourcorners.analysis.internals.collection.reads_beside import BESIDE, Waits, waits
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
@@ -35,7 +37,8 @@ from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
 EVENTS_MIN = 8
-"""So many erasures are needed for a distance: with fewer, chance may show every other one only."""
+"""So many erasures are needed for a distance: with fewer, chance may show every other one only.
+Fewer are enough where places met so many of them that this chance is known to be small."""
 
 _USUAL_QUANTILE = 0.95
 """Up to this quantile reads do not wait for an erasure: fewer than one in twenty meets one."""
@@ -188,19 +191,13 @@ def _whole(reads: Waits, found: Cycle) -> Cycle:
     planes of a place are then told apart by where in the period their waits come. One erasure holds
     up reads that were issued at most the longest wait apart.
     """
-    waits = reads.chosen(reads.seconds > found.level_s)
     written = float(reads.at_bytes[-1])
-    one_bytes = reads.pace_bytes_per_second * float(reads.seconds.max())
-    of_planes = [
-        numbers_met(at_bytes, found.unit_bytes)
-        for place in _by_place(waits)
-        for at_bytes in by_phase(place, found.unit_bytes, one_bytes)
-    ]
+    met = of_planes(reads, found.level_s, found.unit_bytes)
     best, most = 1, 0.0
     for times in range(2, MULTIPLES_MAX + 1):
         if written / (times * found.unit_bytes) < EVENTS_MIN:
             break
-        gained = gain_of_parts(of_planes, times)
+        gained = gain_of_parts(met, times)
         if gained > most:
             best, most = times, gained
     return replace(
@@ -326,7 +323,7 @@ def _spectrum(waits: Waits, written: float, count: int) -> tuple[Floats, Floats]
     waits of each place with two or more, with shape (places,)."""
     powers = np.zeros(count)
     counts = []
-    for at_bytes in _by_place(waits):
+    for at_bytes in waits.by_place():
         cells, _ = np.histogram(at_bytes, _CELLS, (0.0, written))
         powers += np.abs(np.fft.rfft(cells, _PER_PERIOD * _CELLS)[:count]) ** 2
         counts.append(len(at_bytes))
@@ -337,22 +334,16 @@ def _powers(waits: Waits, frequencies: Floats) -> Floats:
     """For each frequency, the squared length of the sum of the waits' phase vectors, added up over
     places, with shape (frequencies,)."""
     powers = np.zeros(len(frequencies))
-    for at_bytes in _by_place(waits):
+    for at_bytes in waits.by_place():
         powers += np.abs(np.exp(2j * np.pi * frequencies[:, None] * at_bytes).sum(axis=1)) ** 2
     return powers
-
-
-def _by_place(waits: Waits) -> list[Floats]:
-    """The written bytes at the waits of each place with two or more."""
-    at_bytes = [waits.at_bytes[waits.place == place] for place in np.unique(waits.place)]
-    return [one for one in at_bytes if len(one) > 1]
 
 
 def _about(waits: Waits, unit: float) -> tuple[Floats, Floats]:
     """For places with two waits or more, the distance in bytes of each wait from the nearest
     expected erasure of its place, and the number of that erasure."""
     off, numbers = [np.empty(0)], [np.empty(0)]
-    for at_bytes in _by_place(waits):
+    for at_bytes in waits.by_place():
         turns = at_bytes / unit
         phase = float(np.angle(np.exp(2j * np.pi * turns).mean())) / (2 * np.pi)
         number = np.round(turns - phase)
@@ -370,14 +361,23 @@ def rare_cycle(view: View) -> Cycle | None:
 
 def cycle(view: View) -> Cycle | None:
     """The period of the erasures, if there are enough of them, and each is one."""
-    found = view.once(rare_cycle)
-    if found is None or found.events < EVENTS_MIN:
+    found, reads = view.once(rare_cycle), view.once(waits)
+    if found is None or reads is None:
+        return None
+    if found.events < EVENTS_MIN and not sure_of_few(reads, found):
         return None
     if too_short(view) or leaves_no_time(view):
         return None
     if several_in_a_period(view) or missed_in_a_pattern(view):
         return None
     return None if by_the_clock(view) else found
+
+
+def sure_of_few(reads: Waits, found: Cycle) -> bool:
+    """Whether places met so many of a few erasures that their distance is no multiple of that of
+    the blocks, beyond chance, and no part of it either."""
+    met = of_planes(reads, found.level_s, found.unit_bytes)
+    return chance_of_others(met) < FALSE_ALARM and not may_be_of_more(met)
 
 
 def too_short(view: View) -> bool:
