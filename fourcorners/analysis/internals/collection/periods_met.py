@@ -59,6 +59,12 @@ def of_planes(reads: Waits, level_s: float, unit_bytes: float) -> list[npt.NDArr
     ]
 
 
+def sure_of_few(of_planes: list[npt.NDArray[np.int64]]) -> bool:
+    """Whether places met so many of a few erasures that their distance is no multiple of that of
+    the blocks, beyond chance, and no part of it either."""
+    return chance_of_others(of_planes) < FALSE_ALARM and not may_be_of_more(of_planes)
+
+
 def chance_of_others(of_planes: list[npt.NDArray[np.int64]]) -> float:
     """The chance that reads met only every second, third or further one of the erasures, so that
     the distance of those looks like that of all.

@@ -18,16 +18,16 @@ import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.collection.goes import goes
 from fourcorners.analysis.internals.collection.in_time import comes_by_the_clock
 from fourcorners.analysis.internals.collection.parts import FILL, LAID
 from fourcorners.analysis.internals.collection.periods_met import (
     MULTIPLES_MAX,
     chance_of_gaps,
-    chance_of_others,
     gain_of_parts,
-    may_be_of_more,
     numbers_met,
     of_planes,
+    sure_of_few,
 )
 from fourcorners.analysis.internals.collection.reads_beside import BESIDE, Waits, waits
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
@@ -364,20 +364,14 @@ def cycle(view: View) -> Cycle | None:
     found, reads = view.once(rare_cycle), view.once(waits)
     if found is None or reads is None:
         return None
-    if found.events < EVENTS_MIN and not sure_of_few(reads, found):
+    met = of_planes(reads, found.level_s, found.unit_bytes)
+    if found.events < EVENTS_MIN and not sure_of_few(met):
         return None
     if too_short(view) or leaves_no_time(view):
         return None
     if several_in_a_period(view) or missed_in_a_pattern(view):
         return None
     return None if by_the_clock(view) else found
-
-
-def sure_of_few(reads: Waits, found: Cycle) -> bool:
-    """Whether places met so many of a few erasures that their distance is no multiple of that of
-    the blocks, beyond chance, and no part of it either."""
-    met = of_planes(reads, found.level_s, found.unit_bytes)
-    return chance_of_others(met) < FALSE_ALARM and not may_be_of_more(met)
 
 
 def too_short(view: View) -> bool:
@@ -481,11 +475,13 @@ def superblock(view: View) -> Answer:
         return by_stalls.checked(Assumption.EQUAL_DISTANCES, True, spacing.evidence or ())
     if not beside:
         return unknown(say("not_written"), evidence=())
-    if found is None:
+    reads = view.once(waits)
+    if found is None or reads is None:
         return unknown(say("no_cycle"), evidence=ids(beside))
+    go = goes(reads, found.level_s, found.unit_bytes)
     answer = known(
         found.unit_bytes,
-        say("measured"),
+        say("in_a_go", most=go.most) if go and go.several else say("measured"),
         bounds=about(found.unit_bytes, found.margin_bytes),
         detail={
             "wait_s": found.wait_s,
@@ -494,5 +490,9 @@ def superblock(view: View) -> Answer:
         },
         evidence=ids(beside),
     )
+    if go and go.several is not None:
+        # What is erased in one go is told as such.
+        holds = None if go.several else True
+        answer = answer.checked(Assumption.ONE_ERASED_AT_A_TIME, holds, ids(beside))
     # Coherent waits of a place are whole periods apart.
     return answer.checked(Assumption.EQUAL_DISTANCES, True, ids(beside))

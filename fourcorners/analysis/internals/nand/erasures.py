@@ -16,6 +16,7 @@ import scipy
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches.burst_curve import completion_curve
+from fourcorners.analysis.internals.collection.goes import goes
 from fourcorners.analysis.internals.collection.parts import FILL, LAID
 from fourcorners.analysis.internals.collection.reads_beside import BESIDE, Waits, waits
 from fourcorners.analysis.internals.collection.superblock import cycle
@@ -287,7 +288,8 @@ def pages(view: View) -> Answer | None:
         return unknown(say("which_cells"), evidence=evidence)
     if turn is None:
         return unknown(say("no_turn"), evidence=evidence)
-    if several_at_a_time(beside, found.wait_s - cost.idle_s):
+    go = goes(beside, found.level_s, found.unit_bytes)
+    if several_at_a_time(beside, found.wait_s - cost.idle_s) or (go and go.several):
         return unknown(say("several"), evidence=evidence)
     if found.coherence < _COHERENCE_MIN:
         said = say("out_of_step", coherence=found.coherence)
