@@ -92,6 +92,17 @@ def test_runs_of_one_head_are_no_heads(next_run_s: float, run: int, heads: int) 
     assert followed.in_turn is None
 
 
+@pytest.mark.parametrize(("run", "code"), [(40, "mostly_alike"), (1000, "alike")])
+def test_few_switches_that_differ_are_told(run: int, code: str) -> None:
+    times = np.full(3000, 1e-3)
+    times[::10] += np.where(np.arange(1, 301) % run == 0, 1.4e-3, 0.9e-3)
+    followed = tracks.Followed.of(times)
+    assert followed is not None
+    read = tracks._Read(followed, 873_813.0, 104_858.0, 60 / 7200, {}, (873_000.0, 874_000.0))
+    view = SimpleNamespace(once=lambda what, *_: read if what is tracks._read else [])
+    assert tracks.heads(cast(View, view)).said.code == f"track_switch.{code}"
+
+
 def _meet(track: float, distance: float, first: float, count: int = 3000) -> np.ndarray:
     """The reads at equal distances that meet the end of a track."""
     ends = np.floor((first + distance * np.arange(count + 1)) / track)

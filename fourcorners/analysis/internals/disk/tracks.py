@@ -337,6 +337,10 @@ def _out_of_turn(read: _Read) -> Answer:
     """The reason why the switches do not show the heads."""
     switches = read.followed.switches
     if len(switches) == 1:
+        # These may be head switches of a disk that goes on with one head for many tracks.
+        others = 1 - read.followed.leaving_share / (1 - read.followed.staying_share)
+        if others * len(switches[0].numbers) >= 1:
+            return unknown(say("track_switch.mostly_alike", others=others), detail=read.detail)
         return unknown(say("track_switch.alike"), detail=read.detail)
     times = [switch.seconds for switch in switches]
     return unknown(say("track_switch.no_turns", times=times), detail=read.detail)
