@@ -190,6 +190,40 @@ def test_the_first_of_two_bends_is_the_cache_where_the_drive_folds_later_on() ->
     assert bend.slow_rate == pytest.approx(19.8e6, rel=0.02)
 
 
+@pytest.mark.parametrize("plateau", [26e6, 20e6, 40e6])
+def test_a_buffer_that_is_full_shortly_before_the_cache_is_another_bend(plateau: float) -> None:
+    """As after the pause of an own drive (number 3 of seed 1618033), with 26 MB between them."""
+    bends = find_bends(_curve((154e6, 136e6), (plateau, 107e6), (625e6, 26e6)))
+    cache, buffer = (bend.count_bytes for bend in bends)
+    assert cache == pytest.approx(154e6 + plateau, rel=0.003)
+    assert buffer == pytest.approx(154e6, rel=0.003)
+    assert in_order(bends) == bends[::-1]
+
+
+def test_a_curve_that_turns_slowly_has_one_bend() -> None:
+    """The rate falls evenly from that of the cache to that past it."""
+    turn = ((4e6, rate) for rate in np.geomspace(136e6, 26e6, 8))
+    bends = find_bends(_curve((154e6, 136e6), *turn, (625e6, 26e6)))
+    assert bends[0].start_bytes == 0
+    assert in_order(bends)[0].count_bytes == pytest.approx(154e6, rel=0.1)
+
+
+def test_a_cache_ends_at_its_bend_where_the_rate_changes_a_little_later_on() -> None:
+    """As of an own drive (number 31 of seed 1618033), which was told to have 319 MB."""
+    bends = find_bends(_curve((295e6, 545e6), (340e6, 207.6e6), (438e6, 203e6)))
+    bend = next(bend for bend in in_order(bends) if bend.is_one)
+    assert bend.count_bytes == pytest.approx(295e6, rel=0.003)
+    assert bend.slow_rate == pytest.approx(207.6e6, rel=0.002)
+
+
+def test_a_buffer_and_a_cache_are_two_bends_of_a_fill_whose_slow_rate_varies() -> None:
+    """As of the fill of the same drive (number 3): over gigabytes it varies by a thousandth."""
+    pieces = (154e6, 136e6), (42e6, 107e6), (4500e6, 25.47e6), (1700e6, 25.43e6)
+    cache, buffer = (bend.count_bytes for bend in find_bends(_curve(*pieces)))
+    assert cache == pytest.approx(196e6, rel=0.01)
+    assert buffer == pytest.approx(154e6, rel=0.1)
+
+
 OF_FLASH = {"link_ceiling": 3.3e9, "page_bytes": 16384.0}
 
 
@@ -406,10 +440,10 @@ def test_a_cache_ends_before_what_the_dies_were_given_past_it() -> None:
     block, cache, row, fast, slow = 2**15, 96 * MIB, 2**19, 160e6, 32e6
     count = np.arange(1, 256 * MIB // block + 1, dtype=np.float64) * block
     rows_late = np.maximum(np.floor((count - cache - block) / row), 0.0)
-    late_s = cache / fast + rows_late * row / slow
+    late_s = np.where(rows_late > 0, cache / fast + rows_late * row / slow, 0.0)
     seconds = np.maximum(count / fast, late_s) + count / 1e12
     curve = Curve(seconds, count)
-    bend, _ = find_bends(curve)
+    bend = next(bend for bend in find_bends(curve) if bend.is_one)
     _, low, high = slc_cache.cache_bytes(bend, curve, None)
     assert low <= cache <= high
     assert high - low < 0.02 * cache

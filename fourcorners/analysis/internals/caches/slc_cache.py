@@ -145,9 +145,10 @@ def _round_bytes(curve: Curve, bend: Bend) -> float:
 def in_order(bends: tuple[Bend, Bend]) -> tuple[Bend, Bend]:
     """The last bend of a burst and the one before it, in the order in which they count. A cache
     ends at the first one that a write buffer does not explain; a later one is of what the drive
-    does beyond its cache. Where both are one bend, the last is known better."""
+    does beyond its cache. Where both may be one bend, the last is known better."""
     last, before = bends
-    return bends if before.count_bytes > NEAR_BEND * last.count_bytes else (before, last)
+    apart = last.start_bytes > 0 or before.count_bytes <= NEAR_BEND * last.count_bytes
+    return (before, last) if apart else bends
 
 
 def may_be_buffer(bend: Bend, short: Curve | None, buffer: Buffer | None) -> bool:

@@ -18,9 +18,11 @@ _SEEN_PAST = 0.1
 """A burst shows the rate past a cache if it goes on for this share of the cache: for some hundred
 buckets of a histogram."""
 
-_POINTS, _BENDS, _NEAR = 500, 40, 40
-"""The numbers of points of a curve, of bends tried over the whole burst, and of bends tried near
-the best one. Bends differ by 15 % of the bytes before them, and by half a percent near the best."""
+_POINTS, _BENDS, _NEAR, _LOOKS = 500, 120, 24, 3
+"""The numbers of points of a curve, of bends tried over the whole burst, of bends tried near each
+of the best ones, and of times that these are looked for. Bends differ by 5 % of the bytes before
+them, and by half a percent near the best. Both are moved at a time: two bends about a real one
+describe it better than one beside it, and another real bend would be missed."""
 
 _FIRST_BEND, _LAST_BEND = 0.004, 0.93
 """The first and the last bend that are tried, as shares of the burst."""
@@ -30,7 +32,8 @@ _BEFORE, _ABOUT, _AFTER = (0.6, 0.9), 1.3, 1.04
 the bytes before the bend."""
 
 NEAR_BEND = 0.8
-"""If the previous bend is beyond this share of the bytes before a bend, both may be the same."""
+"""If the previous bend is beyond this share of the bytes before a bend, both may be the same,
+unless a rate of its own lasts from one to the other."""
 
 _NEAR_SHARES, _NEAR_PLACES = (0.08, 0.03), 120
 """The half widths of the last windows in which a bend is searched, in times of the bytes before it,
@@ -39,6 +42,13 @@ bend."""
 
 _GRAINS_MIN = 6
 """Half of such a window contains at least so many steps of the curve."""
+
+_DIFFER_MIN = 1e-9
+"""Of two functions of which less than this share of the squares is not in both, one is enough:
+rounding would decide."""
+
+_BEND_EDGE = 0.1
+"""The part of what lies between two bends that is left out at either end, where the curve turns."""
 
 _DEPARTURES = 400
 """The number of places of a departure that are tried, in all pairs."""
@@ -54,7 +64,8 @@ _PARTS, _APART_MIN = 4, 3.0
 """The shorter of what lies before and after a bend has so many parts, and the other one as many as
 are as long. The logarithms of their rates are to differ by so many standard deviations of a part.
 That is no test by chance, as the place is chosen: of 20 bursts whose rates vary by a third it
-leaves two at most."""
+leaves two at most. What lies between two bends differs from both sides by so many times the range
+of its own parts, or it is a part of a turn."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +80,8 @@ class Bend:
     lasts: bool = True
     """Whether what follows is slower throughout: rates that vary all the time bend the lines as
     well."""
+    start_bytes: float = 0.0
+    """The bend before it, from which the rate before it lasts: 0 where both may be one bend."""
 
     @property
     def falls(self) -> bool:
@@ -91,21 +104,61 @@ def find_bends(curve: Curve, grain: float = 0.0) -> tuple[Bend, Bend]:
         grain: the bytes of the steps in which the curve climbs, if it does.
     """
     curve = _without_stops(curve)
+    bends = earlier = _two_bends(curve, grain)
+    # In a long burst a small change of the slow rate weighs more than that from the buffer's rate
+    # to the cache's, and these two are taken for one.
+    for _ in range(_LOOKS):
+        if earlier[0].falls or not earlier[1].falls:
+            break
+        earlier = _two_bends(curve.until(earlier[0].count_bytes), grain)
+    return earlier if all(bend.is_one for bend in earlier) else bends
+
+
+def _two_bends(curve: Curve, grain: float) -> tuple[Bend, Bend]:
+    """The last bend and the one before it, of three pieces."""
     total = float(curve.count_bytes[-1])
     accepted = np.linspace(0.0, total, _POINTS + 1)[1:]
     times = curve.seconds_at(accepted)
-    bends = np.geomspace(_FIRST_BEND, _LAST_BEND, _BENDS) * total
-    pairs = [(first, last) for last in bends for first in bends if first < last]
-    first, last = min(pairs, key=lambda pair: _misfit(accepted, times, *pair))
-    near = np.linspace(0.9 * last, min(1.1 * last, _LAST_BEND * total), _NEAR)
-    earlier = np.geomspace(min(first, 0.5 * last), 0.95 * last, _NEAR // 4)
-    closer = [(first, last) for last in near for first in earlier if first < last]
-    first, last = min(closer, key=lambda pair: _misfit(accepted, times, *pair))
+    everywhere = np.geomspace(_FIRST_BEND, _LAST_BEND, _BENDS) * total
+    step = everywhere[1] / everywhere[0]
+    first, last = _best_pair(accepted, times, everywhere)
+    for _ in range(_LOOKS):
+        # Where one of them is known better, the other may be elsewhere.
+        near = [np.geomspace(at / step, at * step, _NEAR) for at in (first, last)]
+        tried = np.unique(np.minimum([*everywhere, *near[0], *near[1]], _LAST_BEND * total))
+        first, last = _best_pair(accepted, times, tried)
     misfit = math.sqrt(_misfit(accepted, times, first, last)) / float(times[-1])
+    apart = _has_own_rate(curve, first, last, total, grain)
     return (
-        _closer(curve, first, last, total, misfit, grain),
+        _closer(curve, first, last, total, misfit, grain, apart=apart),
         _closer(curve, 0.0, first, last, misfit, grain),
     )
+
+
+def _best_pair(accepted: Floats, times: Floats, tried: Floats) -> tuple[float, float]:
+    """The two bends, of those that are tried (ascending), with which three pieces fit best."""
+    line, _ = np.linalg.qr(np.stack([np.ones(len(accepted)), accepted / accepted[-1]], axis=1))
+    rises = np.maximum(accepted - tried[:, None], 0.0) / accepted[-1]
+    rises -= (rises @ line) @ line.T
+    first, last, products = _pairs(rises, times - line @ (line.T @ times))
+    gained = first * products[:, None] + last * products
+    one, other = np.unravel_index(int(gained.argmax()), gained.shape)
+    return float(tried[one]), float(tried[other])
+
+
+def _pairs(rises: Floats, values: Floats) -> tuple[Floats, Floats, Floats]:
+    """The normal equations of all pairs of these functions (rows), the first in rows and the last
+    in columns: the factors of the first and of the last, and the products with the values. Factors
+    are 0 where the last is not after the first."""
+    squares, products = rises @ rises.T, rises @ values
+    own = np.diag(squares)
+    determinant = np.outer(own, own) - squares**2
+    # Functions that hardly differ are one.
+    usable = ~np.tri(len(rises), dtype=bool) & (determinant > _DIFFER_MIN * np.outer(own, own))
+    determinant = np.where(usable, determinant, np.inf)
+    first = (np.outer(products, own) - squares * products) / determinant
+    last = (np.outer(own, products) - squares * products[:, None]) / determinant
+    return first, last, products
 
 
 def _without_stops(curve: Curve) -> Curve:
@@ -127,12 +180,11 @@ def _without_stops(curve: Curve) -> Curve:
 def _lasts(curve: Curve, start: float, place: float, end: float) -> bool:
     """Whether parts of equal length after a bend differ from those before it by more than they
     scatter."""
-    low = start if start < NEAR_BEND * place else 0.0
     high = min(_AFTER * place, 0.97 * end)
-    part = min(place - low, end - high) / _PARTS
+    part = min(place - start, end - high) / _PARTS
     edges = (
         np.linspace(*ends, round((ends[1] - ends[0]) / part) + 1)
-        for ends in ((low, place), (high, end))
+        for ends in ((start, place), (high, end))
     )
     before, after = (np.log(np.diff(one) / np.diff(curve.seconds_at(one))) for one in edges)
     freedom = len(before) + len(after) - 2
@@ -140,31 +192,61 @@ def _lasts(curve: Curve, start: float, place: float, end: float) -> bool:
     return bool(before.mean() - after.mean() >= _APART_MIN * scatter)
 
 
+def _has_own_rate(curve: Curve, first: float, last: float, end: float, grain: float) -> bool:
+    """Whether a rate of its own lasts from one bend to another that is near: a write buffer is full
+    shortly before a cache is. Where the curve only turns slowly, both are one bend, and where they
+    are closer than the window in which a bend is searched."""
+    if last - first < max(_NEAR_SHARES[0] * last, _GRAINS_MIN * grain):
+        return False
+    edge = _BEND_EDGE * (last - first)
+    parts = np.linspace(first + edge, last - edge, _PARTS + 1)
+    rates = np.log(np.diff(parts) / np.diff(curve.seconds_at(parts)))
+    before = math.log(curve.rate(first / 2, first))
+    after = math.log(curve.rate(min(_AFTER * last, 0.97 * end), end))
+    apart = min(before - rates.mean(), rates.mean() - after)
+    return bool(apart >= _APART_MIN * np.ptp(rates))
+
+
 def _closer(
-    curve: Curve, start: float, place: float, end: float, misfit: float, grain: float
+    curve: Curve,
+    start: float,
+    place: float,
+    end: float,
+    misfit: float,
+    grain: float,
+    *,
+    apart: bool = False,
 ) -> Bend:
     """Refines the bend near ``place``, after which one rate lasts until ``end``. If the previous
-    bend at ``start`` is near, both count as one."""
-    bend, early = _lines(curve, start, place, end, misfit)
+    bend at ``start`` is near, both count as one, unless they are known to be ``apart``."""
+    bend, early = _lines(curve, start, place, end, misfit, apart=apart)
     if not bend.is_one:
         return bend
-    # Of two that count as one the earlier may be the bend, and the later only a step of the curve.
-    since = start if start >= NEAR_BEND * place else place
-    about = np.linspace(_BEFORE[1] * since, min(_ABOUT * place, end), _POINTS)
+    begin, since = _before(start, place, apart)
+    about = np.linspace(
+        max(_BEFORE[1] * since, (begin + since) / 2), min(_ABOUT * place, end), _POINTS
+    )
     excess = curve.seconds_at(about) - np.polyval(early, about)
-    found = _hinge(curve, _departure(about, excess, bend.fast_rate), end, grain)
+    found = _hinge(curve, _departure(about, excess, bend.fast_rate), begin, end, grain)
     # The range before the bend is known better now.
-    bend = _lines(curve, start, found, end, misfit)[0]
-    return replace(bend, lasts=_lasts(curve, start, found, end))
+    bend = _lines(curve, start, found, end, misfit, apart=apart)[0]
+    begin, _ = _before(start, found, apart)
+    return replace(bend, lasts=_lasts(curve, begin, found, end), start_bytes=begin)
+
+
+def _before(start: float, place: float, apart: bool) -> tuple[float, float]:
+    """Where the rate before a bend begins, and until where it surely lasts. Of two that count as
+    one the earlier may be the bend, and the later only a step of the curve."""
+    return (start, place) if apart or start < NEAR_BEND * place else (0.0, start)
 
 
 def _lines(
-    curve: Curve, start: float, place: float, end: float, misfit: float
+    curve: Curve, start: float, place: float, end: float, misfit: float, *, apart: bool = False
 ) -> tuple[Bend, Floats]:
     """The bend at ``place`` with the rates of the lines of time before and after it, and the line
     before it."""
-    since = start if start >= NEAR_BEND * place else place
-    low = max(_BEFORE[0] * since, start if start < NEAR_BEND * place else 0.0)
+    begin, since = _before(start, place, apart)
+    low = max(_BEFORE[0] * since, begin)
     before = np.linspace(low, max(_BEFORE[1] * since, 0.5 * (low + since)), _POINTS)
     after = np.linspace(min(_AFTER * place, 0.97 * end), end, _POINTS)
     early = np.polyfit(before, curve.seconds_at(before), 1)
@@ -173,11 +255,12 @@ def _lines(
     return Bend(place, fast, slow, misfit), early
 
 
-def _hinge(curve: Curve, place: float, end: float, grain: float) -> float:
+def _hinge(curve: Curve, place: float, start: float, end: float, grain: float) -> float:
     """The place where two lines of time meet, within a window around the bend that contains nothing
     else."""
     for share in _NEAR_SHARES:
-        half = min(max(share * place, _GRAINS_MIN * grain), 0.5 * place, end - place)
+        half = max(share * place, _GRAINS_MIN * grain)
+        half = min(half, 0.5 * place, place - start, end - place)
         accepted = np.linspace(place - half, place + half, _NEAR_PLACES)
         times = curve.seconds_at(accepted)
         x = (accepted - place) / half
@@ -199,13 +282,8 @@ def _departure(accepted: Floats, excess: Floats, fast_rate: float) -> float:
     """
     places = np.linspace(accepted[0], accepted[-1], _DEPARTURES, endpoint=False)
     rises = np.maximum(accepted - places[:, None], 0.0) / fast_rate
-    squares, products = rises @ rises.T, rises @ excess
-    own = np.diag(squares)
-    alone = products**2 / own
-    # The normal equations of all pairs of bends, the first in rows and the last in columns.
-    determinant = np.where(np.tri(len(places), dtype=bool), np.inf, np.outer(own, own) - squares**2)
-    first = (np.outer(products, own) - squares * products) / determinant
-    last = (np.outer(own, products) - squares * products[:, None]) / determinant
+    first, last, products = _pairs(rises, excess)
+    alone = products**2 / np.sum(rises**2, axis=1)
     both = np.where(
         (first > SLOWER_MIN - 1) & (last > 0), first * products[:, None] + last * products, 0.0
     )
