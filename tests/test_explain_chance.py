@@ -13,7 +13,7 @@ from analysis_fixture import FakeRun
 from explain_fixture import KIB, view_of
 
 from fourcorners.analysis.internals.caches import durability
-from fourcorners.analysis.internals.flash import conflicting_reads, die_conflicts
+from fourcorners.analysis.internals.flash import conflicting_reads, die_conflicts, parallel_units
 from fourcorners.analysis.internals.flash.channels import would_wait_s
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.slow_channel import behind_one_channel
@@ -163,3 +163,23 @@ def test_a_flush_that_hangs_now_and_then_has_no_time(longest_s: float, known: bo
     assert found is not None
     assert (found.value is not None) == known
     assert found.said.code == ("measured" if known else "hangs")
+
+
+def test_reads_that_a_buffer_answers_make_no_more_units() -> None:
+    """As a superblock drive of other people's design (number 50 of seed 866472212): eight units of
+    12,500 reads a second each serve 101,200, of which 3 % are data in its write buffer."""
+    place_s, buffered_s, units, ios = 80e-6, 18e-6, 8, 12000
+    run = FakeRun()
+    for window, gain in ((4096, 1), (8192, 1), (16384, 2)):
+        where: dict[str, Any] = {"window_bytes": window, "block_bytes": 2048, "queue_depth": 64}
+        run.add(f"probe-conflicts/window/{window}", "read", iops=gain / place_s, **where)
+    rates = (8067, 15852, 29756, 51764, 75821, 90485, 97652, 99482, 101224)
+    for step, iops in enumerate(rates):
+        where = {"pattern": "random", "queue_depth": 2**step}
+        run.add(f"probe-depth/random/{2**step}", "read", iops=iops, elapsed_s=ios / iops, **where)
+    bounds, counts = np.array([buffered_s, 127.4e-6]) * 1e9, np.array([384, ios - 384])
+    run.histograms["probe-depth/random/1", "read"] = (bounds, bounds, counts)
+    found = parallel_units.parallel_units(view_of(run))
+    assert found.value == units
+    assert found.interval is not None
+    assert found.interval[0] < units

@@ -68,6 +68,9 @@ _MODEL_SHARE, _MODEL_UNITS = 0.15, 0.5
 """The error of mean value analysis on simulated networks of 2 to 32 units: a share of the units,
 and with few units a part of one. The interval includes it."""
 
+_DEVIATIONS = 2.0
+"""Two shares of random reads differ by more standard deviations for one of twenty drives."""
+
 _SCATTER = 0.003
 """The least standard deviation of a rate, from chance and from what the network leaves out."""
 
@@ -111,6 +114,8 @@ def _both(view: View) -> tuple[Answer, Answer | None]:
         if units is not None:
             conflicting = Conflicting(units, 1 / one_s, one[1])
     queue_depth = view.value("command_queue_depth")
+    if place is not None:
+        place /= 1 - view.once(_from_memory)
     waits = view.once(command_queue.waits_for_others)
     return told(by_depth, queue_depth, conflicting, evidence, place, view.once(_path_s), waits)
 
@@ -125,6 +130,22 @@ def _path_s(view: View) -> float:
     small, large = min(typical), max(typical)
     per_byte_s = (typical[large][0] - typical[small][0]) / (large - small)
     return max(0.0, per_byte_s) * (single[0].block_bytes or 0)
+
+
+def _from_memory(view: View) -> float:
+    """The share of random reads that are over before a unit serves one, as those of data in a write
+    buffer: units do not limit them. With chance, of which the reads of other depths have as much;
+    zero where the median read is no longer than that."""
+    place = view.once(conflicting_reads.fastest_place)
+    single = [m for m in command_queue.RANDOM(view) if m.queue_depth == 1]
+    if place is None or not single:
+        return 0.0
+    low, high, count = single[0].histogram
+    sooner = int(count[(low + high) / 2 * 1e-9 < 1 / place].sum())
+    if 2 * sooner > single[0].ios:
+        return 0.0
+    share = sooner / single[0].ios
+    return share + _DEVIATIONS * math.sqrt(2 * share * (1 - share) / single[0].ios)
 
 
 def _quicker_s(view: View) -> float | None:
