@@ -1,5 +1,6 @@
 """Stripe, page, dies and queue as the probe finds them follow the drive's own."""
 
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
@@ -128,6 +129,28 @@ def test_a_disk_has_none(tmp_path: Path) -> None:
     run = fc.run("probe-conflicts", "sim:wd6400aaks", out=tmp_path)
     verdicts = {f.name: f.verdict for f in run.findings if f.name in ("dies", "page_bytes")}
     assert verdicts == {"dies": "not applicable", "page_bytes": "not applicable"}
+
+
+@pytest.mark.parametrize(
+    ("longer", "page"),
+    [
+        # As a dynamic SLC cache of other people's design (number 39 of seed 866472212), whose page
+        # of 16 KiB was told to be the stripe.
+        ({8192: 1.05, 16384: 1.88, 32768: 1.88}, None),
+        ({8192: 1.05, 16384: 1.88, 32768: 1.95}, None),
+        ({8192: 1.05, 16384: 1.98, 32768: 1.96}, 16384),
+        # No boundary of a page is without two reads.
+        ({8192: 1.98, 16384: 1.05, 32768: 1.98}, None),
+        # Behind a slow bus, within a page.
+        ({8192: 1.67, 16384: 1.67, 32768: 2.0}, 32768),
+        ({8192: 1.67, 16384: 1.67, 32768: 1.67}, 65536),
+    ],
+)
+def test_a_read_that_takes_nearly_twice_as_long_tells_no_page(
+    longer: dict[int, float], page: int | None
+) -> None:
+    across = {boundary: 1 / times for boundary, times in longer.items()}
+    assert replace(_seen(65536, 8, {}), across=across).page_bytes == page
 
 
 def _seen(stripe: int, dies: int, pair: dict[int, float]) -> Seen:

@@ -130,7 +130,10 @@ def _page(view: View) -> tuple[Answer, bool]:
             part = unread.page_bytes < (unread.stripe_bytes or 0)
             said = say("once_read_part" if part else "once_read_whole")
             return _once(view, unread, unread.page_bytes, said), not part
-        why = _no_stripe(view, seen) if stripe is None else say("disturbed")
+        why = _no_stripe(view, seen)
+        if stripe is not None:
+            longer = [seen.one_die / iops for b, iops in seen.across.items() if b < stripe]
+            why = say("disturbed", longer=max(longer, default=1.0))
         return unknown(why, detail=detail, evidence=evidence), False
     detail["goodness"] = {"spread_within": _spread(seen, stripe)}
     if page > _PAGE_MAX_BYTES:

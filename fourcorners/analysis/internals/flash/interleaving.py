@@ -51,6 +51,11 @@ _MORE_THAN_TWICE = 2.25
 """No read of two pages of a die takes so many times as long as one of one page: at most twice, and
 an eighth more by chance."""
 
+_ONE_READ = 1.75
+"""Up to so many times as long as of one place, a read of two places of a page takes, which
+transfers both one after the other: where the transfer of one takes three times the array read. It
+takes twice that at most, of 2 KiB at 40 MB/s (ONFI 1.0) after 25 us. From here to twice neither."""
+
 _WAITS = 0.97
 """Below this rate, over that of the queue depth before, reads wait for a place in the queue. The
 first read that has to wait does so for half the time of another read; the shorter a die's read is
@@ -235,14 +240,17 @@ class Seen:
     @property
     def page_bytes(self) -> int | None:
         """The bytes that one array read of a die fetches; ``None`` where the stripe is not known,
-        where reads across a boundary were not measured, or where other load disturbed them."""
+        where reads across a boundary were not measured, where other load disturbed them, or where
+        some take between one and two array reads. Any multiple of a page is a boundary of pages."""
         stripe = self.stripe_bytes
         if stripe is None or not self.across:
             return None
         longer = {b: self.one_die / iops for b, iops in self.across.items() if b < stripe}
         if any(times > _MORE_THAN_TWICE for times in longer.values()):
             return None
-        return next((b for b, times in longer.items() if times >= TWICE), stripe)
+        page = next((b for b, times in longer.items() if times >= TWICE), stripe)
+        sure = all((times > _ONE_READ) == (b >= page) for b, times in longer.items())
+        return page if sure else None
 
     @property
     def turn(self) -> int | None:
