@@ -123,12 +123,20 @@ impl Specification {
     /// that others wait for.
     fn stalls_as_one(&self) -> bool {
         let dies = f64::from(self.flash.dies.value);
-        let dies_per_channel = dies / f64::from(self.flash.channels.value);
-        let transfer_s = self.transfer_s();
-        let row_s = transfer_s + self.flash.mean_program_s();
+        let program_s = self.flash.mean_program_s();
+        let row_s = self.transfer_s() + program_s;
         self.translation.dies_per_pool() == self.flash.dies.value
             && dies * self.row_bytes() / row_s <= OF_LINK_MAX * self.link.interface.payload_rate()
-            && dies_per_channel * transfer_s <= OF_ROW_MAX * row_s
+            && self.channel_use(1.0, program_s) <= OF_ROW_MAX
+    }
+
+    /// What so many transfers of a row for each die of a channel take, over the time that
+    /// a die needs for them and in the array.
+    fn channel_use(&self, transfers: f64, array_s: f64) -> f64 {
+        let dies_per_channel =
+            f64::from(self.flash.dies.value) / f64::from(self.flash.channels.value);
+        let transfer_s = transfers * self.transfer_s();
+        dies_per_channel * transfer_s / (transfer_s + array_s)
     }
 
     /// How long all dies take to reclaim a block of each, of which so much is valid:
@@ -284,7 +292,9 @@ impl Specification {
     ///
     /// A row that is folded is read and programmed, and passes the channel both ways.
     /// So is one before each row that waits for room in the cache; else so much of
-    /// one for each row as the cache becomes smaller by (`shrinking`).
+    /// one for each row as the cache becomes smaller by (`shrinking`). Dies that share
+    /// a busy channel then wait for each other's transfers between their own, by how
+    /// much follows from no parameter.
     fn written_rate(&self, shrinking: f64) -> Option<f64> {
         let lanes = f64::from(self.lanes());
         // Rows that are programmed together have to wait for each other besides.
@@ -297,7 +307,14 @@ impl Specification {
         let program_s = self.flash.mean_program_s();
         let fold_s = seconds(self.flash.read_time.0) + program_s;
         let rate = match self.slc_cache.as_ref().filter(|_| self.folds()) {
-            Some(cache) => self.dies_rate(3.0, fold_s + seconds(cache.program_time.0)),
+            Some(cache) => {
+                let array_s = fold_s + seconds(cache.program_time.0);
+                let shared = self.flash.dies.value > self.flash.channels.value;
+                if shared && self.channel_use(3.0, array_s) > OF_ROW_MAX {
+                    return None;
+                }
+                self.dies_rate(3.0, array_s)
+            }
             None => self.dies_rate(1.0 + 2.0 * shrinking, program_s + shrinking * fold_s),
         };
         let data_path = self.controller.write_data_rate.as_ref().map(|rate| rate.0 as f64);

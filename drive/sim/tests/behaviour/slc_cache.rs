@@ -8,14 +8,14 @@ use fourcorners_workload::{Operation, Pattern};
 /// One die with rows of 16 KiB, 1.3 ms programs, 0.2 ms in SLC mode, 75 us
 /// reads, and 1 GiB for the user; transfers take no time to speak of.
 fn one_die(cache: &str) -> SimulatedDrive {
-    some_dies("1", "32 KiB", cache)
+    some_dies("1", "1000 GB/s", "32 KiB", cache)
 }
 
-fn some_dies(dies: &str, buffer: &str, cache: &str) -> SimulatedDrive {
+fn some_dies(dies: &str, bus_rate: &str, buffer: &str, cache: &str) -> SimulatedDrive {
     let settings = [
         ("flash.dies", dies),
         ("flash.channels", "1"),
-        ("flash.bus_rate", "1000 GB/s"),
+        ("flash.bus_rate", bus_rate),
         ("capacity.user", "1 GiB"),
         ("write_buffer.size", buffer),
     ];
@@ -114,10 +114,29 @@ fn a_dynamic_cache_shrinks_as_the_drive_fills() {
 fn all_dies_fold_what_a_shrinking_cache_gives_back() {
     // One fold for every four rows: were it on the fourth's die, of eight dies
     // two would fold all of it.
-    let mut drive = some_dies("8", "2 MiB", &format!("{DYNAMIC}{DIRECT}"));
+    let mut drive = some_dies("8", "1000 GB/s", "2 MiB", &format!("{DYNAMIC}{DIRECT}"));
     row_ms(&mut drive, 0, 208);
     let alike_ms = (1.3 + 0.25 * 1.375) / 8.0;
     assert_within("beyond, ms", row_ms(&mut drive, 208, 200), alike_ms, 2.0);
+}
+
+#[test]
+fn the_rate_of_folding_is_known_unless_dies_wait_for_their_channel() {
+    // Three transfers of 16 KiB for each row of eight dies, which takes 1.575 ms besides.
+    let measured = |bus: &str| {
+        let mut drive = some_dies("8", bus, "2 MiB", &format!("{STATIC}{FOLD}"));
+        let known = support::truth_if_any(&drive, "slc_direct_rate");
+        row_ms(&mut drive, 0, 80);
+        (known, 16_384.0 / (row_ms(&mut drive, 80, 200) * 1e-3))
+    };
+    for bus in ["1000 GB/s", "1 GB/s", "0.5 GB/s"] {
+        let (known, rate) = measured(bus);
+        assert_within("written, B/s", rate, known.unwrap(), 0.01);
+    }
+    // The channel is in use 0.58 of the time; its dies in turn would write 77.20 MB/s.
+    let (known, rate) = measured("0.4 GB/s");
+    assert_eq!(known, None);
+    assert!(rate < 77.0e6, "{rate}");
 }
 
 #[test]

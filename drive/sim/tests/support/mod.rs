@@ -105,6 +105,11 @@ pub fn counter(drive: &SimulatedDrive, name: &str) -> f64 {
 
 /// What the drive says is true of it, by name, whatever was done to it.
 pub fn truth(drive: &SimulatedDrive, name: &str) -> f64 {
+    truth_if_any(drive, name).unwrap()
+}
+
+/// The same, if the drive says it.
+pub fn truth_if_any(drive: &SimulatedDrive, name: &str) -> Option<f64> {
     let treatment = Treatment {
         burst_bytes: MIB,
         rest_ns: 1,
@@ -112,7 +117,7 @@ pub fn truth(drive: &SimulatedDrive, name: &str) -> f64 {
         overwrite_block_bytes: 4096,
         collected_valid_share: None,
     };
-    drive.truths(&treatment).iter().find(|truth| truth.name == name).unwrap().value
+    drive.truths(&treatment).iter().find(|truth| truth.name == name).map(|truth| truth.value)
 }
 
 /// Fails unless `value` is within `percent` of `target`.
