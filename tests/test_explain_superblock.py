@@ -7,9 +7,10 @@ import pytest
 from analysis_fixture import FakeRun
 from explain_fixture import MIB, view_of
 
-from fourcorners.analysis.internals.collection import superblock
+from fourcorners.analysis.internals.collection import periods_met, superblock
 from fourcorners.analysis.internals.collection.reads_beside import Waits
 from fourcorners.analysis.internals.collection.superblock import erase_cycle
+from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 
 
 def _waits(tread: float, chance: np.random.Generator, spread: float = 0.02) -> Waits:
@@ -65,3 +66,14 @@ def test_a_rate_that_reads_and_writes_share_is_no_erasure(between: int) -> None:
     at_bytes = np.cumsum(np.append(np.full(len(free), unit / 100), steps))
     found = erase_cycle(Waits(np.arange(len(seconds)) % 8, at_bytes, seconds, 200e6))
     assert (found is None) == (between == 0)
+
+
+@pytest.mark.parametrize(("later", "alternate"), [(0.0, False), (0.06, True)])
+def test_planes_that_erase_in_turn_are_not_taken_for_one(later: float, alternate: bool) -> None:
+    """Every second wait comes later by a share of their distance, as where planes take turns."""
+    chance = np.random.default_rng(3)
+    places = []
+    for _ in range(4):
+        numbers = np.sort(chance.choice(400, 40, replace=False))
+        places.append(MIB * (numbers + later * (numbers % 2) + chance.uniform(0, 0.03, 40)))
+    assert (periods_met.chance_of_turns(places, MIB) < FALSE_ALARM) == alternate

@@ -27,6 +27,10 @@ _SKIPPED_MAX = 0.1
 """Slots that are skipped have up to this share of the waits that they would have by chance: reads
 may wait there for something else."""
 
+_TESTED_MIN = 5
+"""Kruskal and Wallis's statistic is distributed as chi squared from so many values of each group on
+(Kruskal and Wallis, J. Am. Stat. Assoc. 1952)."""
+
 
 def numbers_met(at_bytes: Floats, unit_bytes: float) -> npt.NDArray[np.int64]:
     """The numbers of the periods in which a place waited. Several waits may be for one erasure."""
@@ -118,3 +122,27 @@ def chance_of_gaps(gaps: npt.NDArray[np.int64]) -> float:
     seen = np.array([np.sum(gaps == 1), np.sum(gaps == 2), np.sum(gaps > 2)])
     gain = float(np.sum(scipy.special.xlogy(seen, seen / np.maximum(expected, 1e-9))))
     return float(scipy.stats.chi2.sf(2 * gain, 1))
+
+
+def chance_of_turns(of_planes: list[Floats], unit_bytes: float) -> float:
+    """The chance that waits which are all one period apart come as early or late in every second
+    period, by Kruskal and Wallis's test of each place. Where planes of a die erase in turn, what
+    is written from one to the next is nearly half of the period, but the halves differ.
+
+    Args:
+        of_planes: the bytes that had been written when each place waited.
+        unit_bytes: the period.
+    """
+    statistic, freedom = 0.0, 0
+    for at_bytes in of_planes:
+        turns = at_bytes / unit_bytes
+        phase = float(np.angle(np.exp(2j * np.pi * turns).mean())) / (2 * np.pi)
+        # One erasure may hold up several reads: the first of them counts.
+        numbers, first = np.unique(np.round(turns - phase), return_index=True)
+        off = (turns - phase)[first] - numbers
+        even, odd = off[numbers % 2 == 0], off[numbers % 2 == 1]
+        if min(len(even), len(odd)) < _TESTED_MIN or not np.ptp(off):
+            continue
+        statistic += float(scipy.stats.kruskal(even, odd).statistic)
+        freedom += 1
+    return float(scipy.stats.chi2.sf(statistic, freedom)) if freedom else 1.0

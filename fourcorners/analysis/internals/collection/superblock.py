@@ -24,6 +24,7 @@ from fourcorners.analysis.internals.collection.parts import FILL, LAID
 from fourcorners.analysis.internals.collection.periods_met import (
     MULTIPLES_MAX,
     chance_of_gaps,
+    chance_of_turns,
     gain_of_parts,
     numbers_met,
     of_planes,
@@ -412,16 +413,17 @@ def several_in_a_period(view: View) -> bool:
 
 
 def missed_in_a_pattern(view: View) -> bool:
-    """Whether the periods without a wait are no chance. Where all dies erase together, reads at
-    random places meet each erasure or miss it by chance, so that the numbers of periods from one
-    wait to the next are geometrically distributed. Other distances that happen to be multiples of a
-    period, such as of a drive that accepts writes in rounds of their own, are not."""
+    """If every second wait comes late, or which periods have none is no chance. Reads at random
+    places meet each erasure of all dies by chance: the periods from wait to wait are geometrically
+    distributed. Other multiples, as of a drive that accepts writes in rounds, are not."""
     found, reads = view.once(rare_cycle), view.once(waits)
     if found is None or reads is None:
         return False
-    at_bytes = reads.at_bytes[reads.seconds > found.level_s]
-    if not len(at_bytes):
+    long = reads.chosen(reads.seconds > found.level_s)
+    if not len(at_bytes := long.at_bytes):
         return False
+    if chance_of_turns(long.by_place(), found.unit_bytes) < FALSE_ALARM:
+        return True
     turns = at_bytes / found.unit_bytes
     if float(np.abs(np.exp(2j * np.pi * turns).mean())) ** 2 < _FOUND_MIN:
         return False  # Dies erase one after the other: a place has few waits.
