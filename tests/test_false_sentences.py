@@ -372,6 +372,14 @@ def test_that_there_is_no_cliff_is_said_of_what_was_written() -> None:
     assert "no cliff within 10.2 GB written" in text
 
 
+@pytest.mark.parametrize("first_iops", [32_000.0, 64_000.0])
+def test_a_first_second_that_is_faster_may_contain_the_cliff(first_iops: float) -> None:
+    text = text_of(with_consistency(np.array([first_iops, *[32_000.0] * 1999]), 150 * 10**9))
+    fast = first_iops > 32_000
+    assert ("Random writes do not slow down" in text) == (not fast)
+    assert ("first second is 2.00 times as fast as its end" in text) == fast
+
+
 @pytest.mark.parametrize("stood_still_s", [0, 45])
 def test_what_a_standstill_decides_is_not_in_the_sheet(stood_still_s: int) -> None:
     """A drive of log blocks merges them for half a minute after some hundred writes, and a second

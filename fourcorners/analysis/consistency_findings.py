@@ -159,12 +159,16 @@ def _detail(
         "drift": last.drift,
         "longest_stall_s": consistency.longest_stall_s(iops),
         "fastest_iops": consistency.fastest_iops(iops),
+        "first_second_ratio": float(iops[0]) / last.mean_iops if last.mean_iops else None,
     }
 
 
 def _cliff_sentence(cliff: int | None, detail: dict[str, Any]) -> Sentence:
     if cliff is None:
-        return Sentence("no_cliff", say("consistency.no_cliff", **detail))
+        ratio = detail["first_second_ratio"]
+        fast = ratio is not None and ratio >= consistency.CLIFF_RATIO_MIN
+        first = [say("consistency.first", ratio=ratio)] if fast else []
+        return Sentence("no_cliff", say("consistency.no_cliff", **detail, first=first))
     capacities = detail["capacities_until_cliff"]
     share = [say("consistency.share", capacities=capacities)] if capacities else []
     return Sentence("cliff", say("consistency.cliff", **detail, share=share))
