@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pytest
 from analysis_fixture import FakeRun
 from explain_fixture import view_of
@@ -204,6 +205,9 @@ def test_quicker_data_elsewhere_make_no_more_units(alone_us: float) -> None:
     alone = {512: 1e-6 * alone_us, 3584: 1e-6 * alone_us + 0.8e-6}
     Drive(dies=8, read_s=52.02e-6, alone_s=alone, pair_s={}).probed(run)
     _curve(run, curve)
+    # No read is sooner over than the others, as one from a memory would be.
+    alike = np.array([1e9 / curve[1]])
+    run.histograms["probe-depth/random/1", "read"] = (alike, alike, np.array([round(60 * curve[1])]))
     found = parallel_units.parallel_units(view_of(run))
     assert (found.value == 8) == (alone_us > 55)
 
