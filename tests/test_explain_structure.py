@@ -206,8 +206,8 @@ def test_quicker_data_elsewhere_make_no_more_units(alone_us: float) -> None:
     Drive(dies=8, read_s=52.02e-6, alone_s=alone, pair_s={}).probed(run)
     _curve(run, curve)
     # No read is sooner over than the others, as one from a memory would be.
-    alike = np.array([1e9 / curve[1]])
-    run.histograms["probe-depth/random/1", "read"] = (alike, alike, np.array([round(60 * curve[1])]))
+    alike, all_of_them = np.array([1e9 / curve[1]]), np.array([round(60 * curve[1])])
+    run.histograms["probe-depth/random/1", "read"] = (alike, alike, all_of_them)
     found = parallel_units.parallel_units(view_of(run))
     assert (found.value == 8) == (alone_us > 55)
 
