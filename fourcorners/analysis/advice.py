@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fourcorners.analysis.consistency import CLIFF_RATIO_MIN, full_seconds
+from fourcorners.analysis.consistency import full_seconds
 from fourcorners.analysis.consistency_findings import SLUGGISH_IOPS
 from fourcorners.analysis.estimate import averaged, of_point, of_series
 from fourcorners.analysis.quantity import QUANTILES, THROUGHPUT
@@ -206,10 +206,10 @@ def _sustained(run: RunData, traits: Traits, advice: Advice) -> None:
 
 
 def _no_cliff(traits: Traits, advice: Advice) -> None:
-    """A rate that never fell, over enough writes to have met the end of any spare area. One second
-    is no level; but where the first one alone was faster, it may contain the cliff."""
+    """A rate that never fell, also not after the first second, over enough writes to have met the
+    end of any spare area."""
     seen, capacities = traits.consistency, traits.consistency.get("capacities_written")
-    if (seen.get("first_second_ratio") or 0.0) >= CLIFF_RATIO_MIN:
+    if seen.get("fast_first_second"):
         return
     if traits.consistency_level and seen.get("steady_iops") and (capacities or 0) >= 1:
         advice.strengths.append(

@@ -159,15 +159,23 @@ def _detail(
         "drift": last.drift,
         "longest_stall_s": consistency.longest_stall_s(iops),
         "fastest_iops": consistency.fastest_iops(iops),
-        "first_second_ratio": float(iops[0]) / last.mean_iops if last.mean_iops else None,
+        "fast_first_second": _fast_first_second(iops, last),
     }
+
+
+def _fast_first_second(iops: Floats, last: Steady) -> float | None:
+    """The rate of the first second over that of the end, if a cliff would be as high. One second is
+    no level, but it may contain the cliff of a small and fast drive."""
+    if not last.mean_iops:
+        return None
+    ratio = float(iops[0]) / last.mean_iops
+    return ratio if ratio >= consistency.CLIFF_RATIO_MIN else None
 
 
 def _cliff_sentence(cliff: int | None, detail: dict[str, Any]) -> Sentence:
     if cliff is None:
-        ratio = detail["first_second_ratio"]
-        fast = ratio is not None and ratio >= consistency.CLIFF_RATIO_MIN
-        first = [say("consistency.first", ratio=ratio)] if fast else []
+        ratio = detail["fast_first_second"]
+        first = [say("consistency.first", ratio=ratio)] if ratio else []
         return Sentence("no_cliff", say("consistency.no_cliff", **detail, first=first))
     capacities = detail["capacities_until_cliff"]
     share = [say("consistency.share", capacities=capacities)] if capacities else []
