@@ -24,21 +24,27 @@ from fourcorners.recording import Recording
 from fourcorners.sentences import say
 
 
+def _two_rounds(run: FakeRun, *requests: tuple[str, str, float]) -> None:
+    """What the flush probe measures twice: kinds of requests, their operations and seconds."""
+    for kind, operation, seconds in requests:
+        for which in (1, 2):
+            id = f"probe-flush/{kind}/{which}"
+            run.add(id, operation, iops=1 / seconds, latency_mean_s=seconds, kind=kind)
+
+
 def _flushed(read_s: float, share: float = 1.5, flush_s: float = 20e-6) -> FakeRun:
     """Writes that take so many times as long as all kinds of reads, with and without FUA."""
     run = FakeRun()
     write_s = share * read_s
-    for kind, operation, seconds in (
+    _two_rounds(
+        run,
         ("plain", "write", write_s),
         ("forced", "write", write_s),
         ("read", "read", read_s),
         ("just written", "read", read_s),
         ("just read", "read", read_s),
         ("flushed", "flush", flush_s),
-    ):
-        for which in (1, 2):
-            id = f"probe-flush/{kind}/{which}"
-            run.add(id, operation, iops=1 / seconds, latency_mean_s=seconds, kind=kind)
+    )
     return run
 
 
@@ -58,17 +64,15 @@ def test_writes_that_a_flush_leaves_alone_are_in_no_volatile_cache(
 ) -> None:
     """FUA writes may be slow by themselves: on a disk that appends plain ones at its arm."""
     run = FakeRun()
-    for kind, operation, seconds in (
+    _two_rounds(
+        run,
         ("plain", "write", 1.6e-3),
         ("forced", "write", 6.9e-3),
         ("read", "read", 5.7e-3),
         ("just written", "read", 8e-3),
         ("just read", "read", 0.08e-3),
         ("flushed", "flush", flush_s),
-    ):
-        for which in (1, 2):
-            id = f"probe-flush/{kind}/{which}"
-            run.add(id, operation, iops=1 / seconds, latency_mean_s=seconds, kind=kind)
+    )
     found = durability.is_volatile(view_of(run))
     assert found is not None
     assert found.value == volatile
@@ -103,17 +107,15 @@ def test_fua_that_costs_nothing_beside_a_flush_that_does_is_no_protection(
     flush_s: float, code: str
 ) -> None:
     run = FakeRun()
-    for kind, operation, seconds in (
+    _two_rounds(
+        run,
         ("plain", "write", 15e-6),
         ("forced", "write", 15e-6),
         ("read", "read", 86e-6),
         ("just written", "read", 15e-6),
         ("just read", "read", 86e-6),
         ("flushed", "flush", flush_s),
-    ):
-        for which in (1, 2):
-            id = f"probe-flush/{kind}/{which}"
-            run.add(id, operation, iops=1 / seconds, latency_mean_s=seconds, kind=kind)
+    )
     found = durability.is_protected(view_of(run))
     assert found is not None
     assert (found.value, found.said.code) == (None, f"durability.{code}")
@@ -403,17 +405,15 @@ def test_a_read_that_depends_on_its_place_is_no_read_of_a_cache(
     """A map in the shape of a tree is walked to a place that was just written in fewer steps; a
     place without data shows what a command takes by itself."""
     run = FakeRun()
-    for kind, operation, seconds in (
+    _two_rounds(
+        run,
         ("plain", "write", write_s),
         ("forced", "write", write_s),
         ("read", "read", 0.35e-3),
         ("just written", "read", 0.12e-3),
         ("just read", "read", 0.12e-3),
         ("flushed", "flush", unmapped_s),
-    ):
-        for which in (1, 2):
-            id = f"probe-flush/{kind}/{which}"
-            run.add(id, operation, iops=1 / seconds, latency_mean_s=seconds, kind=kind)
+    )
     about: dict[str, Any] = {"kind": "never written", "part_bytes": 4096}
     run.add("probe-trim/never written", "read", iops=1 / unmapped_s, **about)
     found = durability.is_volatile(view_of(run))
