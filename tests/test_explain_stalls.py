@@ -1,7 +1,7 @@
 """Stalls that do not explain the whole slowdown, and erasures that are few, are told where the
 recordings show that no other count of them is possible."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,24 +17,31 @@ EVERY = 3
 """Parts from one stall to the next."""
 
 
-def _stalling(waiting: Sequence[int], before: int = 0) -> FakeRun:
+def _stalling(
+    waiting: Sequence[int],
+    before: int = 0,
+    parts: int = 100,
+    lasts_s: Callable[[int], float] = lambda _: 0.3,
+) -> FakeRun:
     """A drive that is overwritten in parts of 4 MiB. From the cliff on all writes take twice as
     long, and in one part of :data:`EVERY` so many of 32 requests wait for 0.3 s.
 
     Args:
         waiting: the requests that wait in the stalls, in turn.
         before: those that do in as many parts before the cliff.
+        parts: how many parts are overwritten.
+        lasts_s: for how long the requests of a part wait instead.
     """
     run = FakeRun()
-    for part in range(100):
+    for part in range(parts):
         late = part >= 40
         stalled = part % EVERY == 1
         held = (waiting[part // EVERY % len(waiting)] if late else before) if stalled else 0
-        seconds = (0.08 if late else 0.04) + 0.3 * (late and stalled)
+        seconds = (0.08 if late else 0.04) + lasts_s(part) * (late and stalled)
         name = f"probe-overwrite/{part}"
         about: dict[str, Any] = {"block_bytes": 2**14, "queue_depth": 32, "stage": "overwrite"}
         run.add(name, "write", iops=256 / seconds, elapsed_s=seconds, **about)
-        at_ns = np.array([10e6 if late else 5e6, 305e6])
+        at_ns = np.array([10e6 if late else 5e6, 1e9 * lasts_s(part) + 5e6])
         run.histograms[name, "write"] = (at_ns, at_ns, np.array([256 - held, held]))
     return run
 
@@ -63,6 +70,33 @@ def test_stalls_that_hold_up_all_requests_are_counted_whatever_else_is_slow(
         assert answer.value == pytest.approx(EVERY * 4 * MIB, rel=0.01)
     else:
         assert answer.said.code == "collection_stalls.too_often"
+
+
+def _shorter(part: int) -> float:
+    """What a stall lasts where one part has 2 % less to move than that before it."""
+    return 3.0 * 0.98 ** (part - 40)
+
+
+def test_stalls_that_become_shorter_have_the_mean_of_a_window() -> None:
+    # The last stall comes in the last of 71 parts, or just after it.
+    found = []
+    for parts in (70, 71):
+        view = view_of(_stalling([32], parts=parts, lasts_s=_shorter))
+        counted = view.once(stalls.find_stalls)
+        assert counted is not None
+        window = [_shorter(40 + (part - 40) // EVERY * EVERY) for part in range(40, parts)]
+        assert counted.length_s == pytest.approx(np.mean(window), rel=0.01)
+        found.append(counted.length_s)
+    assert found[1] == pytest.approx(found[0], rel=0.015)
+    answer = stalls.length(view_of(_stalling([32], lasts_s=_shorter)))
+    assert answer.said.code == "collection_stalls.lengths_differ"
+    assert answer.said.parameters["most"] == pytest.approx(_shorter(40) + 5e-3, rel=0.01)
+
+
+def test_the_mean_of_a_window_begins_with_the_first_stall() -> None:
+    assert stalls.window_mean([0, 0, 4, 0, 0, 2, 0], [1] * 7) == pytest.approx(16 / 5)
+    assert stalls.window_mean([0, 4, 2], [9, 3, 1]) == pytest.approx(14 / 4)
+    assert stalls.window_mean([0, 0], [1, 1]) == 0
 
 
 def _reads(met_of_place: list[list[int]]) -> Waits:

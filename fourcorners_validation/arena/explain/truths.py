@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fourcorners.analysis.internals.catalog import CATALOG, ValueKind
+from fourcorners.analysis.internals.collection.stalls import window_mean
 from fourcorners.finding import Finding
 from fourcorners.suites import Subject
 from fourcorners.suites.probes import burst
@@ -46,6 +47,9 @@ KINDS_TOLD = ("disk", "page-mapped", "block-mapped", "log-block")
 _FLUSHED_BYTES = 4096
 """Bytes that the probe of durability writes between two flushes."""
 
+_PIECES_OF_DISTANCE = 4
+"""The distance of two stalls is written in so many pieces, so that none has two stalls."""
+
 _LONGEST_S = 1e5
 """Longest time of a write; the number of bytes ends it earlier."""
 
@@ -82,30 +86,36 @@ def _kind_told(explanation: Finding) -> float | None:
 
 
 def _valid_share(target: SimulatedTarget, truths: Mapping[str, float], seed: int) -> float | None:
-    """Of the blocks that are collected from the cliff until the probe ends, what is still valid, as
-    the simulated drive counts it when it is filled and overwritten as the probe does. ``None``
-    where nothing is collected until then."""
-    share = truths["over_provisioning"]
+    """What is valid of the blocks that a stall collects, from the first stall until the probe ends,
+    as the simulated drive counts what it moves when it is filled and overwritten as the probe does.
+    ``None`` where nothing is collected until then.
+
+    Stalls become shorter while more of the fill is overwritten, so that their mean is that of a
+    window: see :func:`window_mean`.
+    """
+    share, freed = truths["over_provisioning"], truths["collection_stall_spacing"]
     user = target.capacity_bytes
     batches = min(Parameters().in_all, CLIFFS_WATCHED * share) * CHUNKS / BATCH
     end = math.ceil(batches) * BATCH / CHUNKS
-    if end <= share:
-        return None
 
-    def write(pattern: str, block: int, of_user: float, seed: int) -> None:
-        count = int(of_user * user) // block * block
+    def write(pattern: str, block: int, count: float, seed: int) -> float:
+        """Writes so many bytes, and says how many were moved meanwhile."""
+        before = target.counters()["units_moved"]
+        volume = max(int(count) // block, 1) * block
         stream = Stream.write(pattern, block, queue_depth_per_worker=DEPTH)
-        target.run(Workload([stream], duration_s=_LONGEST_S, volume_bytes=count, seed=seed))
+        target.run(Workload([stream], duration_s=_LONGEST_S, volume_bytes=volume, seed=seed))
+        return (target.counters()["units_moved"] - before) * truths["mapping_unit"]
 
-    write("sequential", FILL_BLOCK_BYTES, 1.0, seed)
-    write("random", OVERWRITE_BLOCK_BYTES, share, seed)
-    before = target.counters()
-    write("random", OVERWRITE_BLOCK_BYTES, end - share, seed + 1)
-    after = target.counters()
-    moved, erased = (after[name] - before[name] for name in ("units_moved", "blocks_erased"))
-    if not erased:
-        return None
-    return moved * truths["mapping_unit"] / (erased * truths["block_bytes"])
+    write("sequential", FILL_BLOCK_BYTES, user, seed)
+    pieces = math.ceil(end * user * _PIECES_OF_DISTANCE / freed)
+    piece = end * user / pieces
+    moved = [write("random", OVERWRITE_BLOCK_BYTES, piece, seed + 1 + n) for n in range(pieces)]
+    # A stall that is on when a piece ends goes on in the next.
+    for n in range(pieces - 1, 0, -1):
+        if moved[n - 1]:
+            moved[n - 1], moved[n] = moved[n - 1] + moved[n], 0.0
+    moved_bytes = window_mean(moved, [piece] * pieces)
+    return moved_bytes / (moved_bytes + freed) if moved_bytes else None
 
 
 _OFF_BY_SOME = "parallel_units"

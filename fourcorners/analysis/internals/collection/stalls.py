@@ -10,6 +10,7 @@ it).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,6 +104,7 @@ class Stalls:
     none."""
 
     length_s: float
+    """Their mean, as :func:`window_mean` has it."""
     spacing_bytes: float
     margin_bytes: float
     count: float
@@ -120,6 +122,8 @@ class Stalls:
     """Whether all outstanding requests waited in each of them."""
     past_cliff: bool = False
     """Whether none came before the cliff, although enough was written until then."""
+    lengths_s: tuple[float, float] = (0.0, 0.0)
+    """The least and the largest length, each the mean within a part of the probe."""
 
 
 def find_stalls(view: View) -> Stalls | None:
@@ -150,12 +154,13 @@ def find_stalls(view: View) -> Stalls | None:
     count = float(counts.sum())
     spacing, margin = _distance(written, counts)
     dispersion = dispersion_of(counts)
+    lengths = met[:, 1] / np.maximum(met[:, 0], 1.0)
     # The number of the stalls is as uncertain as it varies.
     margin = math.hypot(
         margin, two_sided_t(math.inf) * spacing * math.sqrt(dispersion / max(count, 1.0))
     )
     return Stalls(
-        float(met[:, 1].sum() / max(met[:, 0].sum(), 1.0)),
+        window_mean(lengths, written),
         spacing,
         margin,
         count,
@@ -166,7 +171,26 @@ def find_stalls(view: View) -> Stalls | None:
         chance_of_regular(counts),
         hold_all(met[:, 0], depth),
         not before_too and sum(m.bytes for m in before) >= _SEEN_BEFORE * spacing,
+        (float(lengths[lengths > 0].min()), float(lengths.max())),
     )
+
+
+def window_mean(stalls: Sequence[float] | Floats, written: Sequence[float] | Floats) -> float:
+    """The mean of what stalls last, or of what they move, over the bytes that are written from the
+    first of them to the end: each stands for those until the next. Stalls that become shorter have
+    no other mean that does not depend on whether the last of them comes just before the end or just
+    after it. It is 0 of none.
+
+    Args:
+        stalls: the mean of the stalls in each part, 0 where there is none, with shape (parts,).
+        written: the bytes of each part, with the same shape.
+    """
+    lasts = np.asarray(stalls, float)
+    met = np.flatnonzero(lasts)
+    if not len(met):
+        return 0.0
+    since = np.searchsorted(met, np.arange(met[0], len(lasts)), side="right") - 1
+    return float(np.average(lasts[met[since]], weights=np.asarray(written, float)[met[0] :]))
 
 
 def hold_all(waited: Floats, depth: float) -> bool:
@@ -318,10 +342,13 @@ def _known(view: View, told: _Told, value: float, margin: float) -> Answer:
     spacing = told.spacing_bytes or stalls.spacing_bytes
     given = {"length": stalls.length_s, "spacing": spacing}
     said = say("collection_stalls.measured", **given)
+    least, most = stalls.lengths_s
+    if max(most - stalls.length_s, stalls.length_s - least) > _LENGTHS_DIFFER * stalls.length_s:
+        said = say("collection_stalls.lengths_differ", **given, least=least, most=most)
     if unit := told.freed_of_bytes:
         said = say("collection_stalls.frees_the_rest", **given, unit=unit)
     goodness = {"time_explained": stalls.explained, "dispersion": stalls.dispersion}
-    detail = {"stalls": stalls.count, "goodness": goodness}
+    detail = {"stalls": stalls.count, "lengths_s": stalls.lengths_s, "goodness": goodness}
     evidence = ids(OVERWRITE(view))
     answer = known(value, said, bounds=about(value, margin), detail=detail, evidence=evidence)
     # All outstanding requests wait for a stall, and stalls are all that slows the drive down.
