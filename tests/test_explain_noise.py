@@ -79,6 +79,30 @@ def test_a_pace_that_chance_explains_widens_nothing(times_us: list[float]) -> No
     assert pace.widened(view, exact, "B/s") == exact
 
 
+@pytest.mark.parametrize(("jitter", "wider"), [(0.0, False), (0.05, True)])
+def test_a_pace_that_sentinels_hide_widens_intervals_where_the_same_work_scatters(
+    jitter: float, wider: bool
+) -> None:
+    """The reads of a disk scatter by their seeks, so that a pace that drifts by 4 % is not seen."""
+    run = FakeRun()
+    _sentinels(run, [100, 100.5, 99.5, 100.2, 100.1, 99.8], 0.2)
+    run.add("probe-flush/just-read/1", "read", iops=7e3, elapsed_s=0.1, kind="just read")
+    just = {0.14 * (1 + jitter * step): 100 for step in (-2, -1, 0, 1, 2)}
+    _latencies(run, "probe-flush/just-read/1", "read", just if jitter else {0.14: 500})
+    view = _view(run)
+    assert pace.scatter(view) == 0
+    bounded = known(257e6, say("link_ceiling.cached"), bounds=(256e6, 258e6))
+    seen = pace.widened(view, bounded, "B/s")
+    assert (seen != bounded) == wider
+    if wider:
+        # The medians of so many reads are off by half a percent.
+        off = pace.unsure(view)
+        assert 0.003 < off < 0.01
+        half = 1.645 * 257e6 * off
+        assert seen.interval == pytest.approx((256e6 - half, 258e6 + half), rel=1e-4)
+        assert "interval" not in seen.detail
+
+
 @pytest.mark.parametrize(("read_us", "scatters"), [(100, True), (8000, False)])
 def test_an_arm_that_has_a_shorter_way_in_a_smaller_area_changes_no_pace(
     read_us: float, scatters: bool, monkeypatch: pytest.MonkeyPatch
@@ -299,7 +323,14 @@ def test_a_single_read_that_hangs_reorders_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("deeper", "reorders"),
-    [((196, 201, 190, 200, 151, 194, 201), None), ((196, 201, 204, 207, 210, 213, 220), 1.0)],
+    [
+        ((196, 201, 190, 200, 151, 194, 201), None),
+        ((196, 201, 204, 207, 210, 213, 220), 1.0),
+        # A disk that keeps the order of issue: most depths gain an eighth by chance.
+        ((202, 231, 224, 244, 192, 238, 163), None),
+        # An order, of which chance held up two depths.
+        ((210, 290, 330, 300, 420, 500, 480), 1.0),
+    ],
 )
 def test_rates_that_go_up_and_down_are_no_order(
     deeper: tuple[float, ...], reorders: float | None

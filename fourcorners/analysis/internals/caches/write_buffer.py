@@ -121,7 +121,7 @@ def _read(view: View, curve: Curve, block_bytes: float) -> Buffer | None:
     buffer = read_curve(curve, block_bytes, turn, in_rounds=not view.is_disk)
     if buffer is None:
         return None
-    off = two_sided_t(math.inf) * view.once(pace.scatter)
+    off = two_sided_t(math.inf) * view.once(pace.unsure)
     drained = buffer.drain_rate * (1 - LATE_SHARE / 2) * float(curve.seconds[-1])
     return replace(buffer, margin_bytes=buffer.margin_bytes + off * drained)
 
@@ -147,6 +147,16 @@ def _by_short_parts(view: View) -> list[BufferShown]:
 
 
 def _by_parts(view: View, bursts: list[Measured]) -> list[BufferShown]:
+    found = [
+        one
+        for one in _all_parts(view, bursts)
+        if one.buffer.margin_bytes <= UNSURE * one.buffer.size_bytes
+    ]
+    return sorted(found, key=lambda seen: seen.buffer.margin_bytes)
+
+
+def _all_parts(view: View, bursts: list[Measured]) -> list[BufferShown]:
+    """The buffers that the first parts of bursts show, however unsure."""
     found = []
     for m in bursts:
         whole = completion_curve(view.run, m)
@@ -155,11 +165,18 @@ def _by_parts(view: View, bursts: list[Measured]) -> list[BufferShown]:
             if len(curve.seconds) < 2 or window > m.bytes:
                 continue
             buffer = _read(view, curve, size)
-            if buffer is None or buffer.margin_bytes > UNSURE * buffer.size_bytes:
-                continue
-            if buffer.fills_as_it_should(curve):
+            if buffer is not None and buffer.fills_as_it_should(curve):
                 found.append(BufferShown(buffer, curve, [m.recording]))
-    return sorted(found, key=lambda seen: seen.buffer.margin_bytes)
+    return found
+
+
+def _one_pace(view: View) -> Answer:
+    """The answer where no burst shows a buffer; or none that is sure, as the pace changes."""
+    bursts = LONG(view)[:1]
+    off = view.once(pace.unsure)
+    if off and _all_parts(view, bursts):
+        return unknown(say("write_buffer_bytes.pace", off=off), evidence=ids(bursts))
+    return unknown(say("write_buffer_bytes.one_pace"))
 
 
 def _apart(one: Buffer, other: Buffer) -> bool:
@@ -170,7 +187,7 @@ def seen(view: View) -> BufferShown | Answer:
     """The buffer by both bursts, or why they show none."""
     short, longs = view.once(_by_short), view.once(_by_long)
     if not longs:
-        return short or unknown(say("write_buffer_bytes.one_pace"))
+        return short or _one_pace(view)
     long = longs[0]
     rates = [one.buffer.drain_rate for one in (short or long, long)]
     same_rate = abs(rates[0] - rates[1]) <= _SAME_RATE * max(rates)

@@ -10,10 +10,11 @@ and then stays constant.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
+import scipy
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown, yes_or_no
 from fourcorners.analysis.internals.assumptions import Assumption
@@ -21,7 +22,7 @@ from fourcorners.analysis.internals.disk.mechanics import ARM_SHARED, AT_LEAST
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.method import pace
-from fourcorners.analysis.internals.thresholds import UNSURE
+from fourcorners.analysis.internals.thresholds import FALSE_ALARM, UNSURE
 from fourcorners.analysis.internals.usual import usual_s
 from fourcorners.analysis.internals.view import PointAxis, View, ids, moves_an_arm, pick
 from fourcorners.analysis.intervals import two_sided_t
@@ -197,7 +198,7 @@ def reordering(view: View) -> Answer | None:
     and the firmware do meanwhile. What more of them gain is the order. A disk that looks for the
     next place in one direction gains little where all places are near each other. With more to
     choose from no order is slower: where rates go up and down, only what most depths gain counts,
-    as the largest of several rates is large by chance.
+    as the largest of several rates is large by chance; and only what exceeds that scatter.
     """
     by_depth = view.once(rates)
     if not is_disk(by_depth) or len(by_depth) < 2:
@@ -208,20 +209,37 @@ def reordering(view: View) -> Answer | None:
     deeper = [rate for depth, rate in by_depth.items() if depth > 2] or [without_choice]
     rises = all(_NO_MORE * after >= before for before, after in pairwise(deeper))
     usual_gain = gain if rises else float(np.median(deeper)) / without_choice
+    by_chance = 1.0 if rises else gain_by_chance(deeper)
     detail = {
         "gain": max(by_depth.values()) / by_depth[1],
         "queue_depth": list(by_depth),
         "iops": list(by_depth.values()),
         "gain_of_two": pair if 2 in by_depth else None,
-        "goodness": {"gain_of_choice": usual_gain},
+        "goodness": {"gain_of_choice": usual_gain, "gain_by_chance": by_chance},
     }
     if pair > _TWO_MAX:
         return unknown(say("kept", gain=pair), detail=detail)
     if pair > ARM_SHARED:
         return unknown(say("units", gain=pair), detail=detail)
-    if usual_gain >= _NO_MORE_DISK:
+    if usual_gain >= max(_NO_MORE_DISK, by_chance):
         return yes_or_no(True, say("reorders"), detail=detail)
     if gain < _NO_MORE:
         in_order = yes_or_no(False, say("in_order"), detail=detail)
         return in_order.checked(Assumption.HOST_KEEPS_ORDER, None)
     return unknown(say("slightly"), detail=detail)
+
+
+def gain_by_chance(rates: Sequence[float]) -> float:
+    """How many times as large as a rate the median of these rates may be by chance (with the chance
+    of a false alarm that is :data:`~fourcorners.analysis.internals.thresholds.FALSE_ALARM`), if all
+    of them are equal but for their scatter: what one differs from the next has twice the variance
+    of a rate, and the median of n normal numbers pi / 2n of it.
+
+    Args:
+        rates: at increasing queue depths, so that what one gains on the next counts as scatter.
+    """
+    steps = np.diff(np.log(rates))
+    if not len(steps):
+        return 1.0
+    variance = float(np.mean(steps**2)) / 2 * (1 + math.pi / 2 / len(rates))
+    return math.exp(float(scipy.stats.norm.isf(FALSE_ALARM)) * math.sqrt(variance))
