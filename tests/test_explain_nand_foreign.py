@@ -83,6 +83,31 @@ def test_the_time_of_a_byte_on_a_link_has_no_least_where_its_ceiling_is_unknown(
     assert (least == most) is (ceiling is not None)
 
 
+@pytest.mark.parametrize(
+    ("page_bytes", "alone_us", "most_ns"),
+    [
+        # A page comes no later than its half: it moves for each read, in no more than a die takes.
+        (8192, {512: 112, 3584: 112, 8192: 112}, 83e3 / 8192),
+        # Half a page takes 61 us more on a channel of 70 MB/s, or on the link.
+        (8192, {512: 112, 3584: 134, 8192: 195}, 1.1 * 61e3 / 4096),
+        # The second half may be on another die.
+        (None, {512: 112, 3584: 112, 8192: 112}, 83e3 / 2048),
+        (4096, {512: 112, 8192: 112}, 83e3 / 2048),
+    ],
+)
+def test_a_page_bounds_a_channel_whose_time_does_not_show(
+    monkeypatch: pytest.MonkeyPatch,
+    page_bytes: float | None,
+    alone_us: dict[int, float],
+    most_ns: float,
+) -> None:
+    alone = {size: (us * 1e-6, 0.0) for size, us in alone_us.items()}
+    monkeypatch.setattr(conflicting_reads, "alone", lambda _view: alone)
+    view = view_of(FakeRun(), page_bytes=page_bytes)
+    most_s = read_cost.per_byte_most_s(view, 112e-6, 83e-6, 2048)
+    assert most_s * 1e9 == pytest.approx(most_ns)
+
+
 def _cost(**parts: object) -> read_cost.ReadCost:
     usual = {"idle_s": 66e-6, "die_s": 50e-6, "memory_s": 14e-6, "per_byte_s": (1.2e-9, 1.2e-9)}
     return read_cost.ReadCost(**usual | parts, small_bytes=(2048, 2048), of_channel=True)  # type: ignore[arg-type]

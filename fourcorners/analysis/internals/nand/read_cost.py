@@ -234,10 +234,28 @@ def _channel(
             return (low, high), True, None
         if waits is not None and waits.shows_s > _SLOPE_MIN * idle_s:
             return (waits.least_s / large, waits.most_s / large), True, None
-    most = _PER_BYTE_MAX_S
-    if die_s is not None:
-        most = min(most, die_s / seen.block_bytes)
-    return (0.0, most), False, None
+    return (0.0, per_byte_most_s(view, idle_s, die_s, seen.block_bytes)), False, None
+
+
+def per_byte_most_s(view: View, idle_s: float, die_s: float | None, block_bytes: int) -> float:
+    """The most that a byte takes on a channel whose time does not show.
+
+    The channel either moves what is asked for, in parts of half a page at most, and then a read of
+    a page takes longer than one of its half by the transfer of the other half, maybe while the link
+    moves what came before. Or it moves all of a page for each read, in no more time than there is
+    from one read of a die to the next. If the size of a page is not known, what is read may be on
+    several dies, and neither shows.
+    """
+    limit_s = idle_s if die_s is None else die_s
+    most = min(_PER_BYTE_MAX_S, limit_s / block_bytes)
+    page = view.value("page_bytes") or 0
+    sizes = [one for one in view.once(conflicting_reads.alone).items() if one[0] <= page]
+    if len(sizes) < 2:
+        return most
+    (small, (small_s, small_error_s)), (large, (large_s, large_error_s)) = sizes[-2:]
+    longer_s = large_s - small_s + two_sided_t(math.inf) * math.hypot(small_error_s, large_error_s)
+    by_part = (1 + _SLOPE_TOLERANCE) * max(longer_s, 0.0) / min(large - small, large / 2)
+    return min(most, max(by_part, limit_s / large))
 
 
 @dataclass(frozen=True)
