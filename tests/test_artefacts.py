@@ -257,12 +257,26 @@ def test_a_volume_with_a_cap_on_ios() -> None:
     assert found[0].evidence["ceiling"] == pytest.approx(3000, rel=0.01)
 
 
-def test_a_volume_with_a_cap_on_bytes() -> None:
+@pytest.mark.parametrize(
+    ("first", "severity", "said"),
+    [
+        (0, "severe", "artefact_rate_cap_credits.seen"),
+        (3, "moderate", "artefact_rate_cap_bytes.seen"),
+    ],
+)
+def test_a_ceiling_in_bytes_may_be_the_drive_s_own_unless_some_begin_faster(
+    first: int, severity: str, said: str
+) -> None:
+    """What all data of a drive pass, its link or its controller, lets no more through at first."""
     points = [
         capped(op, block, depth, iops=125e6 / block, number=n)
         for n, (op, block, depth) in enumerate(GRID)
     ]
-    assert {artefact.evidence["unit"] for artefact in artefacts(*points)} == {"bytes"}
+    points = [replace(case, second_bytes=case.second_bytes[first:]) for case in points]
+    found = artefacts(*points)
+    assert {artefact.evidence["unit"] for artefact in found} == {"bytes"}
+    assert {(one.name, one.severity) for one in found} == {("rate_cap", severity)}
+    assert {artefact.said.code for artefact in found} == {said}
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -132,8 +131,9 @@ def _split(values: Array) -> int:
 
 
 def rate_caps(cases: Sequence[Case]) -> Iterator[tuple[Case, Artefact]]:
-    """A ceiling that reads and writes of several sizes and depths meet alike: no drive has one, but
-    its link has."""
+    """A ceiling that reads and writes of several sizes and depths meet alike. In I/Os no drive has
+    one. In bytes its link has, or its controller, and lets no more through at first; a limit of a
+    volume may, as long as it has credits."""
     usable = [case for case in cases if case.only in ("read", "write") and case.block_bytes]
     for unit in ("IOPS", "bytes"):
         rates = {case.id: _plateau(case, unit) for case in usable}
@@ -145,13 +145,24 @@ def rate_caps(cases: Sequence[Case]) -> Iterator[tuple[Case, Artefact]]:
         links = generations_at(ceiling) if unit == "bytes" else []
         artefact = Artefact("rate_cap", "severe", say("artefact_rate_cap_iops.seen"), evidence)
         if unit == "bytes":
-            artefact = replace(artefact, said=say("artefact_rate_cap_bytes.seen"))
+            passed = any(_begins_faster(case, ceiling) for case in at)
+            said = say(f"artefact_rate_cap_{'credits' if passed else 'bytes'}.seen")
+            artefact = Artefact("rate_cap", "severe" if passed else "moderate", said, evidence)
         if links:
             said = say("artefact_link_limit.seen", link=" or ".join(links))
             artefact = Artefact("link_limit", "slight", said, {**evidence, "links": links})
         for case in at:
             yield case, artefact
         return
+
+
+def _begins_faster(case: Case, ceiling: float) -> bool:
+    """Whether a second of the first half carries more than the ceiling, in bytes per second, by
+    more than was outstanding when it began."""
+    seconds = case.full_seconds
+    first = seconds[: len(seconds) // 2]
+    outstanding = case.mean_queue_depth * (case.block_bytes or 0)
+    return bool(len(first) and first.max() > (1 + CAP_TOLERANCE) * ceiling + outstanding)
 
 
 def _plateau(case: Case, unit: str) -> float:
