@@ -109,6 +109,11 @@ share of what it then should have, less one round of the dies: simulated drives 
 accepted 0.89 or more. Where two parts of a burst are faster than the rest, as with an SLC cache
 behind the buffer, up to 0.7 are left."""
 
+_PAST_FULL, _BEHIND_MIN = 1.25, 0.5
+"""After so many times the time in which a buffer of the largest size is full, the curve lags by at
+least this share of what it then lacks, a quarter of the buffer. The 105 drives of seed 1618033
+lacked 79 % of that and more; a foreign one that was told half of its buffer lacked 1 %."""
+
 
 @dataclass(frozen=True)
 class Buffer:
@@ -134,12 +139,24 @@ class Buffer:
         return self.size_bytes / (1 - self.drain_rate / self.link_rate)
 
     def fills_as_it_should(self, curve: Curve) -> bool:
-        """Whether the curve climbs at the link's rate until the buffer is full: whether one buffer
-        that drains at one rate explains all of it."""
+        """Whether the curve climbs at the link's rate until the buffer is full, and no longer:
+        whether one buffer that drains at one rate explains all of it."""
         full_s = np.array(self.accepted_bytes / self.link_rate)
         accepted = float(np.interp(full_s, curve.seconds, curve.count_bytes))
         # In steps the curve is lower by up to one round of the dies.
-        return accepted + self.round_bytes >= _FILLED_MIN * self.accepted_bytes
+        return accepted + self.round_bytes >= _FILLED_MIN * self.accepted_bytes and self._ends(
+            curve
+        )
+
+    def _ends(self, curve: Curve) -> bool:
+        """Whether the curve falls behind the link's rate once a buffer of the largest size is full:
+        one that drains has to."""
+        most = self.size_bytes + self.margin_bytes + self.round_bytes
+        at_s = _PAST_FULL * most / (self.link_rate - self.drain_rate)
+        if at_s >= float(curve.seconds[-1]):
+            return True
+        accepted = float(np.interp(at_s, curve.seconds, curve.count_bytes))
+        return self.link_rate * at_s - accepted >= _BEHIND_MIN * (_PAST_FULL - 1) * most
 
 
 def read_curve(

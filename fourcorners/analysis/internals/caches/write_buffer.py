@@ -20,6 +20,7 @@ import numpy as np
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches.buffer_line import (
+    FASTER_MIN,
     FIRST_BYTES,
     LAG_MAX_S,
     LATE_SHARE,
@@ -53,6 +54,10 @@ CACHE_SHARE_MIN = 0.015
 """An SLC cache must be at least this share of a burst to have a rate of its own. If the long burst
 finds more room than the short one, and the difference is less than this share, it is the buffer's:
 otherwise it may be such a cache."""
+
+_FAR_BEYOND, _ONE_PACE = 1.25, 0.95
+"""A burst shows that a buffer drains as fast as it is filled if it is longer by this factor than
+what fills it, and if its later half runs at this share of the rate of its first bytes or more."""
 
 _LATE_MAX = 3.0
 """If the buffer of a drive that begins to drain it late is larger than this many times that of one
@@ -187,6 +192,10 @@ def seen(view: View) -> BufferShown | Answer:
     """The buffer by both bursts, or why they show none."""
     short, longs = view.once(_by_short), view.once(_by_long)
     if not longs:
+        if short is not None and (erased := _drained_faster(view, short.buffer)):
+            drain, evidence = short.buffer.drain_rate, [*short.evidence, *ids(LONG(view)[:1])]
+            said = say("write_buffer_bytes.not_when_erased", erased=erased, drain=drain)
+            return unknown(said, evidence=evidence)
         return short or _one_pace(view)
     long = longs[0]
     rates = [one.buffer.drain_rate for one in (short or long, long)]
@@ -221,6 +230,20 @@ def seen(view: View) -> BufferShown | Answer:
         if not parts or _apart(parts[0].buffer, long.buffer):
             return unknown(say("write_buffer_bytes.uneven"))
     return BufferShown(long.buffer, long.curve, evidence, True)
+
+
+def _drained_faster(view: View, buffer: Buffer) -> float | None:
+    """The rate of the long burst, in bytes per second, where it went on at its first rate far
+    beyond what fills this buffer, which then drained faster than the short burst shows; ``None``
+    elsewhere. What slows down the short burst, such as erasures of what had been written before,
+    comes now and then, and lets the line of its drain begin anywhere."""
+    long = LONG(view)
+    if view.is_disk or not long or long[0].bytes < _FAR_BEYOND * buffer.accepted_bytes:
+        return None
+    curve = completion_curve(view.run, long[0])
+    late = curve.rate(float(curve.count_bytes[-1]) / 2, float(curve.count_bytes[-1]))
+    even = late >= _ONE_PACE * curve.rate(*FIRST_BYTES)
+    return late if even and late >= FASTER_MIN * buffer.drain_rate else None
 
 
 def _uncertain_bytes(found: BufferShown) -> float:
