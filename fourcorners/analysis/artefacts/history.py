@@ -146,7 +146,9 @@ def rate_caps(cases: Sequence[Case]) -> Iterator[tuple[Case, Artefact]]:
         artefact = Artefact("rate_cap", "severe", say("artefact_rate_cap_iops.seen"), evidence)
         if unit == "bytes":
             passed = any(_begins_faster(case, ceiling) for case in at)
-            said = say(f"artefact_rate_cap_{'credits' if passed else 'bytes'}.seen")
+            said = say(
+                "artefact_rate_cap_credits.seen" if passed else "artefact_rate_cap_bytes.seen"
+            )
             artefact = Artefact("rate_cap", "severe" if passed else "moderate", said, evidence)
         if links:
             said = say("artefact_link_limit.seen", link=" or ".join(links))
