@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from analysis_fixture import FakeRun
+from burst_fixture import OF_FLASH, add_burst, curve_of, filled
 from explain_fixture import KIB, MIB, code, probed, small_ssd, view_of
 
 from fourcorners.analysis.internals.caches import slc_cache, slowdown
@@ -145,17 +145,8 @@ def test_a_buffer_that_fills_late_is_no_slc_cache(tmp_path: Path) -> None:
     assert code("slc_cache_bytes", tmp_path) == "slc_cache_bytes.like_a_buffer"
 
 
-def _curve(*pieces: tuple[float, float]) -> Curve:
-    """Amounts, each with its rate."""
-    amounts, rates = np.array(pieces).T
-    ends = np.cumsum(amounts)
-    times = np.append(0.0, np.cumsum(amounts / rates))
-    count = np.linspace(0, ends[-1], 2001)[1:]
-    return Curve(np.interp(count, np.append(0.0, ends), times), count)
-
-
 def test_a_curve_of_one_rate_has_neither() -> None:
-    curve = _curve((500e6, 250e6))
+    curve = curve_of((500e6, 250e6))
     assert read_curve(curve, 16384) is None
     bend, _ = find_bends(curve)
     assert not bend.is_one
@@ -164,7 +155,7 @@ def test_a_curve_of_one_rate_has_neither() -> None:
 
 @pytest.mark.parametrize("accepted", [100e6, 160e6, 220e6])
 def test_a_buffer_that_is_full_late_drains_at_the_rate_after_it(accepted: float) -> None:
-    buffer = read_curve(_curve((accepted, 540e6), (268e6 - accepted, 378e6)), 134000)
+    buffer = read_curve(curve_of((accepted, 540e6), (268e6 - accepted, 378e6)), 134000)
     assert buffer is not None
     assert buffer.drain_rate == pytest.approx(378e6, rel=0.01)
     size = accepted * (1 - 378 / 540)
@@ -172,18 +163,18 @@ def test_a_buffer_that_is_full_late_drains_at_the_rate_after_it(accepted: float)
 
 
 def test_a_buffer_that_is_full_at_the_end_of_a_burst_does_not_show() -> None:
-    assert read_curve(_curve((255e6, 540e6), (13e6, 378e6)), 134000) is None
+    assert read_curve(curve_of((255e6, 540e6), (13e6, 378e6)), 134000) is None
 
 
 def test_the_last_of_two_bends_is_the_cache() -> None:
-    bend, _ = find_bends(_curve((20e6, 500e6), (130e6, 300e6), (350e6, 80e6)))
+    bend, _ = find_bends(curve_of((20e6, 500e6), (130e6, 300e6), (350e6, 80e6)))
     assert bend.count_bytes == pytest.approx(150e6, rel=0.002)
     assert bend.fast_rate / bend.slow_rate == pytest.approx(300 / 80, rel=0.03)
 
 
 def test_the_first_of_two_bends_is_the_cache_where_the_drive_folds_later_on() -> None:
     """After 371 MB it writes to other cells, and after 1.36 GB it has to fold what was cached."""
-    bends = find_bends(_curve((371e6, 136e6), (990e6, 19.8e6), (640e6, 14.4e6)))
+    bends = find_bends(curve_of((371e6, 136e6), (990e6, 19.8e6), (640e6, 14.4e6)))
     bend = in_order(bends)[0]
     assert bend.is_one
     assert bend.count_bytes == pytest.approx(371e6, rel=0.01)
@@ -193,7 +184,7 @@ def test_the_first_of_two_bends_is_the_cache_where_the_drive_folds_later_on() ->
 @pytest.mark.parametrize("plateau", [26e6, 20e6, 40e6])
 def test_a_buffer_that_is_full_shortly_before_the_cache_is_another_bend(plateau: float) -> None:
     """As after the pause of an own drive (number 3 of seed 1618033), with 26 MB between them."""
-    bends = find_bends(_curve((154e6, 136e6), (plateau, 107e6), (625e6, 26e6)))
+    bends = find_bends(curve_of((154e6, 136e6), (plateau, 107e6), (625e6, 26e6)))
     cache, buffer = (bend.count_bytes for bend in bends)
     assert cache == pytest.approx(154e6 + plateau, rel=0.003)
     assert buffer == pytest.approx(154e6, rel=0.003)
@@ -203,14 +194,14 @@ def test_a_buffer_that_is_full_shortly_before_the_cache_is_another_bend(plateau:
 def test_a_curve_that_turns_slowly_has_one_bend() -> None:
     """The rate falls evenly from that of the cache to that past it."""
     turn = ((4e6, rate) for rate in np.geomspace(136e6, 26e6, 8))
-    bends = find_bends(_curve((154e6, 136e6), *turn, (625e6, 26e6)))
+    bends = find_bends(curve_of((154e6, 136e6), *turn, (625e6, 26e6)))
     assert bends[0].start_bytes == 0
     assert in_order(bends)[0].count_bytes == pytest.approx(154e6, rel=0.1)
 
 
 def test_a_cache_ends_at_its_bend_where_the_rate_changes_a_little_later_on() -> None:
     """As of an own drive (number 31 of seed 1618033), which was told to have 319 MB."""
-    bends = find_bends(_curve((295e6, 545e6), (340e6, 207.6e6), (438e6, 203e6)))
+    bends = find_bends(curve_of((295e6, 545e6), (340e6, 207.6e6), (438e6, 203e6)))
     bend = next(bend for bend in in_order(bends) if bend.is_one)
     assert bend.count_bytes == pytest.approx(295e6, rel=0.003)
     assert bend.slow_rate == pytest.approx(207.6e6, rel=0.002)
@@ -219,173 +210,38 @@ def test_a_cache_ends_at_its_bend_where_the_rate_changes_a_little_later_on() -> 
 def test_a_buffer_and_a_cache_are_two_bends_of_a_fill_whose_slow_rate_varies() -> None:
     """As of the fill of the same drive (number 3): over gigabytes it varies by a thousandth."""
     pieces = (154e6, 136e6), (42e6, 107e6), (4500e6, 25.47e6), (1700e6, 25.43e6)
-    cache, buffer = (bend.count_bytes for bend in find_bends(_curve(*pieces)))
+    cache, buffer = (bend.count_bytes for bend in find_bends(curve_of(*pieces)))
     assert cache == pytest.approx(196e6, rel=0.01)
     assert buffer == pytest.approx(154e6, rel=0.1)
 
 
-OF_FLASH = {"link_ceiling": 3.3e9, "page_bytes": 16384.0}
-
-
-def _filled(*pieces: tuple[float, float]) -> FakeRun:
-    """A run that only filled its drive: such amounts at such rates."""
-    run = FakeRun(capacity_bytes=2 * 2**30)
-    _add_burst(run, "probe-overwrite/fill", _curve(*pieces), "fill")
-    return run
-
-
-def _add_burst(run: FakeRun, recording: str, curve: Curve, stage: str) -> None:
-    at_ns = np.rint(curve.seconds * 1e9).astype(np.int64)
-    count = np.full(len(at_ns), 16)
-    block = round(curve.count_bytes[-1] / count.sum())
-    run.add(
-        recording,
-        "write",
-        iops=count.sum() / float(curve.seconds[-1]),
-        elapsed_s=float(curve.seconds[-1]),
-        block_bytes=block,
-        stage=stage,
-    )
-    run.histograms[recording, "write"] = (at_ns, at_ns, count)
-
-
-@pytest.mark.parametrize("through", [True, False])
-def test_a_map_that_is_full_of_changes_slows_a_drive_without_a_buffer_like_a_cache(
-    through: bool,
-) -> None:
-    run = _filled((256 * MIB, 23e6), (1792 * MIB, 11e6))
-    durable = {"volatile_write_cache": float(not through), "power_loss_protection": 0.0}
-    view = view_of(run, link_ceiling=550e6, page_bytes=16384.0, **durable)
-    found, rate = slc_cache.size(view), slc_cache.direct_rate(view)
-    assert rate is not None
-    if through:
-        assert found.said.code == rate.said.code == "slc_cache_bytes.cache_or_map"
-        assert (found.value, rate.value) == (None, None)
-    else:
-        assert found.value == pytest.approx(256 * MIB, rel=0.02)
-
-
-@pytest.mark.parametrize(
-    ("read_s", "page_bytes", "code"),
-    [(0.1e-3, 16384.0, None), (0.6e-3, 16384.0, "far"), (0.1e-3, 0.0, "no_flash")],
-)
-def test_credits_of_a_volume_end_like_a_cache(
-    read_s: float, page_bytes: float, code: str | None
-) -> None:
-    """Behind a network no read shows that there is flash at all, nor does a volume that is near
-    have pages, units of a map or erasures."""
-    run = _filled((256 * MIB, 230e6), (1792 * MIB, 110e6))
-    run.add("probe-seeks/near", "read", iops=1 / read_s, latency_mean_s=read_s)
-    durable = {"volatile_write_cache": 1.0, "power_loss_protection": 0.0}
-    others = dict.fromkeys(("mapping_unit", "superblock_bytes"), 0.0)
-    view = view_of(run, link_ceiling=550e6, page_bytes=page_bytes, **durable, **others)
-    found, rate = slc_cache.size(view), slc_cache.direct_rate(view)
-    assert rate is not None
-    assert [answer.value is None for answer in (found, rate)] == [bool(code), bool(code)]
-    assert not code or found.said.code == rate.said.code == f"slc_cache_bytes.{code}"
-
-
-@pytest.mark.parametrize(("read_rate", "there"), [(400e6, True), (110.4e6, False)])
-def test_a_limit_that_reads_meet_as_well_is_no_end_of_a_cache(
-    read_rate: float, there: bool
-) -> None:
-    run = _filled((256 * MIB, 230e6), (1792 * MIB, 110e6))
-    for block in (128 * KIB, MIB):
-        about: dict[str, Any] = {"block_bytes": block, "queue_depth": 32, "of": "written"}
-        run.add(f"probe-depth/large/{block}", "read", iops=read_rate / block, **about)
-    found = slc_cache.size(view_of(run, link_ceiling=550e6, page_bytes=16384.0))
-    assert (found.value is not None) == there
-    assert there or found.said.code == "slc_cache_bytes.credits"
-
-
-@pytest.mark.parametrize(("times", "value"), [(1.3, 0), (3.0, None)])
-def test_a_cache_that_only_random_writes_fill_is_not_denied(
-    times: float, value: float | None
-) -> None:
-    """Sequential writes may pass it."""
-    run = _filled((2048 * MIB, 110e6))
-    about: dict[str, Any] = {"block_bytes": 4 * KIB, "stage": "overwrite"}
-    run.add("probe-overwrite/0", "write", iops=times * 110e6 / (4 * KIB), **about)
-    found = slc_cache.size(view_of(run, link_ceiling=550e6, page_bytes=16384.0))
-    assert found.value == value
-    assert found.said.code == ("none" if value == 0 else "at_random")
-
-
-@pytest.mark.parametrize(("beyond", "there"), [(450e6, True), (170e6, False)])
-def test_a_fill_that_comes_to_another_medium_shows_no_cache(beyond: float, there: bool) -> None:
-    run = _filled((256 * MIB, 230e6), (1792 * MIB, 110e6))
-    for offset in range(0, 2048 * MIB, 64 * MIB):
-        rate = 450e6 if offset < 256 * MIB else beyond
-        about: dict[str, Any] = {"block_bytes": 256 * KIB, "offset_bytes": offset}
-        run.add(f"probe-positions/at/{offset}", "read", iops=rate / (256 * KIB), **about)
-    found = slc_cache.size(view_of(run, link_ceiling=550e6, page_bytes=16384.0))
-    assert (found.value is not None) == there
-    assert there or found.said.code == "slc_cache_bytes.by_place"
-
-
-def test_a_buffer_that_does_not_show_is_in_the_interval_where_the_cache_is_uneven() -> None:
-    """As of a foreign drive (number 53 of seed 924738685) with a buffer of 4 MiB."""
-    even, slower = (84 * MIB, 617e6), (84 * MIB, 560e6)
-    run = _filled((4 * MIB, 3300e6), even, slower, even, (1792 * MIB, 136e6))
-    found = slc_cache.size(view_of(run, link_ceiling=3.3e9, page_bytes=16384.0))
-    assert found.value == pytest.approx(256 * MIB, rel=0.01)
-    assert found.interval is not None
-    assert found.interval[0] < 252 * MIB
-
-
-@pytest.mark.parametrize(("short_rate", "there"), [(221e6, True), (137.8e6, False)])
-def test_what_was_as_slow_before_the_cache_was_full_is_no_end_of_one(
-    short_rate: float, there: bool
-) -> None:
-    """As of a foreign drive (number 35 of seed 924738685), whose planes fell out of step."""
-    run = _filled((920 * MIB, 189e6), (1128 * MIB, 137.5e6))
-    _add_burst(run, "probe-burst/long", _curve((256 * MIB, 189e6)), "long")
-    _add_burst(run, "probe-burst/short", _curve((256 * MIB, short_rate)), "short")
-    view = view_of(run, link_ceiling=550e6, page_bytes=16384.0)
-    found, rate = slc_cache.size(view), slc_cache.direct_rate(view)
-    assert rate is not None
-    assert [answer.value is not None for answer in (found, rate)] == [there, there]
-    assert there or found.said.code == rate.said.code == "slc_cache_bytes.as_slow_before"
-
-
-def test_a_pause_does_not_show_that_faster_cells_were_full() -> None:
-    """Credits, heat and debts of compaction end in a pause as well."""
-    run = FakeRun(capacity_bytes=2 * 2**30)
-    for stage in ("long", "rested"):
-        curve = _curve((256 * MIB, 230e6), (1792 * MIB, 110e6))
-        _add_burst(run, f"probe-burst/{stage}", curve, stage)
-    found = slc_cache.size(view_of(run, link_ceiling=550e6, mapping_unit=4096.0))
-    assert found.value == pytest.approx(256 * MIB, rel=0.02)
-    assert not found.checks
-
-
 def test_the_rest_of_a_cache_is_no_buffer_before_it() -> None:
     """The long burst ends within the cache, and the short one soon after it finds the rest."""
-    run = _filled((512 * MIB, 590e6), (1500 * MIB, 141e6))
-    _add_burst(run, "probe-burst/long", _curve((374e6, 590e6)), "long")
+    run = filled((512 * MIB, 590e6), (1500 * MIB, 141e6))
+    add_burst(run, "probe-burst/long", curve_of((374e6, 590e6)), "long")
     rest = 512 * MIB - 374e6
-    _add_burst(run, "probe-burst/short", _curve((rest, 590e6), (268e6 - rest, 141e6)), "short")
+    add_burst(run, "probe-burst/short", curve_of((rest, 590e6), (268e6 - rest, 141e6)), "short")
     found = slc_cache.size(view_of(run, link_ceiling=1750e6, page_bytes=16384.0))
     assert found.value == pytest.approx(512 * MIB, rel=0.03)
 
 
 @pytest.mark.parametrize("between", [30e6, 120e6])
 def test_a_cache_ends_where_a_drive_becomes_slower_in_two_steps(between: float) -> None:
-    bends = find_bends(_curve((300e6, 300e6), (between, 60e6), (350e6 - between, 53e6)))
+    bends = find_bends(curve_of((300e6, 300e6), (between, 60e6), (350e6 - between, 53e6)))
     bend = next(bend for bend in bends if bend.is_one)
     assert bend.count_bytes == pytest.approx(300e6, rel=0.003)
 
 
 def test_a_bend_is_a_cache_where_a_buffer_would_have_shown_or_is_not_there() -> None:
-    bend, _ = find_bends(_curve((186e6, 273e6), (888e6, 224e6)))
+    bend, _ = find_bends(curve_of((186e6, 273e6), (888e6, 224e6)))
     assert may_be_buffer(bend, None, None)
-    assert may_be_buffer(bend, _curve((268e6, 254e6)), None)
+    assert may_be_buffer(bend, curve_of((268e6, 254e6)), None)
     # Without a write buffer the first writes wait for flash.
-    assert not may_be_buffer(bend, _curve((2e6, 100e6), (266e6, 273e6)), None)
+    assert not may_be_buffer(bend, curve_of((2e6, 100e6), (266e6, 273e6)), None)
     # The short burst would have been slower from 56 MB on.
-    steep, _ = find_bends(_curve((60e6, 273e6), (440e6, 120e6)))
-    assert not may_be_buffer(steep, _curve((268e6, 254e6)), None)
-    large, _ = find_bends(_curve((700e6, 273e6), (900e6, 200e6)))
+    steep, _ = find_bends(curve_of((60e6, 273e6), (440e6, 120e6)))
+    assert not may_be_buffer(steep, curve_of((268e6, 254e6)), None)
+    large, _ = find_bends(curve_of((700e6, 273e6), (900e6, 200e6)))
     assert not may_be_buffer(large, None, None)
 
 
@@ -401,22 +257,22 @@ def test_a_buffer_may_have_been_half_full_when_the_short_burst_began(size: float
 def test_a_burst_that_passes_the_end_of_a_cache_shows_that_there_is_none() -> None:
     """The drive becomes hot in one of two bursts, each to the erased drive."""
     cache = (190e6, 180e6, 200e6)
-    assert passes(_curve((1e6, 1800e6), (267e6, 67e6)), cache)
-    assert not passes(_curve((190e6, 67e6), (78e6, 50e6)), cache)
+    assert passes(curve_of((1e6, 1800e6), (267e6, 67e6)), cache)
+    assert not passes(curve_of((190e6, 67e6), (78e6, 50e6)), cache)
     # It ends too soon to show.
-    assert not passes(_curve((210e6, 67e6)), cache)
+    assert not passes(curve_of((210e6, 67e6)), cache)
 
 
 @pytest.mark.parametrize("at", [0.3, 0.55, 0.75, 0.9])
 def test_a_stop_inside_a_burst_is_no_end_of_a_cache(at: float) -> None:
-    curve = _curve((500e6, 132e6))
+    curve = curve_of((500e6, 132e6))
     stopped = replace(curve, seconds=curve.seconds + (curve.count_bytes > at * 500e6))
     assert not any(bend.is_one for bend in find_bends(stopped))
 
 
 @pytest.mark.parametrize("at", [0.2, 0.5, 0.8])
 def test_a_cache_is_found_beside_a_stop(at: float) -> None:
-    curve = _curve((200e6, 132e6), (300e6, 40e6))
+    curve = curve_of((200e6, 132e6), (300e6, 40e6))
     stopped = replace(curve, seconds=curve.seconds + (curve.count_bytes > at * 500e6))
     bend = next(bend for bend in find_bends(stopped) if bend.is_one)
     assert bend.count_bytes == pytest.approx(200e6, rel=0.01)
@@ -428,7 +284,7 @@ def test_rates_that_vary_all_the_time_are_no_cache() -> None:
     for seed in range(20):
         chance = np.random.default_rng(seed)
         rates = 17e6 * np.exp(0.35 * chance.standard_normal(40))
-        bends = find_bends(_curve(*((10e6, rate) for rate in rates)))
+        bends = find_bends(curve_of(*((10e6, rate) for rate in rates)))
         bent += any(bend.falls for bend in bends)
         found += any(bend.is_one for bend in bends)
     assert bent >= 10
@@ -455,7 +311,7 @@ def test_the_bounds_of_a_cache_hold_where_rates_scatter() -> None:
     holds = []
     for seed in range(22, 28):
         rates = kinds * np.random.default_rng(seed).lognormal(0.0, 0.3, len(kinds))
-        found = slc_cache.size(view_of(_filled(*((part, rate) for rate in rates)), **OF_FLASH))
+        found = slc_cache.size(view_of(filled(*((part, rate) for rate in rates)), **OF_FLASH))
         low, high = found.interval or (0.0, 0.0)
         holds.append(low <= cache <= high)
     assert all(holds)
@@ -466,6 +322,6 @@ def test_of_two_bends_that_count_as_one_the_rate_before_both_is_the_earlier_one(
     step: float,
 ) -> None:
     """A step of the curve after the bend at 30.9 MB is no part of what was faster."""
-    curve = _curve((30.9e6, 3300e6), (506e6, 1628e6))
+    curve = curve_of((30.9e6, 3300e6), (506e6, 1628e6))
     bend, _ = slowdown._lines(curve, 30.9e6, step, 537e6, 0.0)
     assert bend.fast_rate == pytest.approx(3300e6, rel=0.001)

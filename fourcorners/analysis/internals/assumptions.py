@@ -42,6 +42,7 @@ class Assumption(StrEnum):
     EVEN_DRAIN = "even_drain"
     DRAINS_AT_ONCE = "drains_at_once"
     FASTER_CELLS = "faster_cells"
+    READS_KEEP_PACE = "reads_keep_pace"
     LESS_STORED = "less_stored"
     TIME_BY_ROOM = "time_by_room"
     UNMAPPED_IS_QUICK = "unmapped_is_quick"

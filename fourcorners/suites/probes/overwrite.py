@@ -13,7 +13,7 @@ from fourcorners.recording import Recording
 from fourcorners.suites.common import KIB, MIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, PAUSE, SECONDS, SHARE, parameter, show_percent
-from fourcorners.suites.probes.common import is_large
+from fourcorners.suites.probes.common import is_large, probed_bytes
 from fourcorners.suites.steps import WRITTEN_BYTES_PER_SECOND, Purge, Trim
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement
@@ -61,6 +61,10 @@ BATCH = 8
 LARGE_IN_SEQUENCE, ROOMY_BYTES = 1 / 32, 240 * 10**9
 """Share of a drive that all probes may write only twice: as many erasures as a small one has. From
 so many bytes on the other probes are small beside it, and leave room for all."""
+AFTER_FILL_BLOCK_BYTES = MIB
+"""Of the reads right after the fill: those of the link's rate, which probe-depth takes at rest."""
+AFTER_FILL_BYTES, AFTER_FILL_S, AFTER_FILL_RAMP_S = 128 * MIB, 2.0, 0.25
+"""Of them, at most, and before them: a write buffer is empty by then, and heat lasts for longer."""
 _SLOW_AGAIN = 0.9
 """Time of a part over one of as many bytes after reads, from which the drive is as slow again: all
 of the former waits for flash, and of the latter what a write buffer does not take."""
@@ -81,7 +85,8 @@ class Parameters:
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     """The fill is one burst, all of it due at once, so that its latencies are times since its
-    start; then parts of the drive one after the other, each a recording."""
+    start; then parts of the drive one after the other, each a recording. The last part of the fill
+    follows reads: a write buffer is full again when overwriting begins."""
     if not subject.keeps_state:
         return Plan({}, (), skip_reason="earlier writes do not change this drive's speed")
     block = FILL_BLOCK_BYTES
@@ -91,7 +96,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     fill_block = block
     while area // fill_block > BURST_IOS_MAX:
         fill_block *= 2
-    fill_bytes = area // fill_block * fill_block
+    rest_bytes = max(chunk, min(AFTER_PAUSE_BYTES_MIN, area // 16)) // fill_block * fill_block
+    fill_bytes = area // fill_block * fill_block - rest_bytes
 
     def sequential(stage: str, id: str, offset: int, count: int, of: int) -> Measurement:
         stream = Stream.write(
@@ -156,7 +162,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     def following(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
         parts = [(one.write.bytes, one.write.elapsed_s) for one in measured.of_stage("overwrite")]
-        if measured["fill"].write.bytes < fill_bytes:
+        if measured["fill"].write.bytes + measured["rest"].write.bytes < fill_bytes + rest_bytes:
             return ()
         overwritten = sum(count for count, _ in parts)
         cliff = find_cliff(parts)
@@ -194,7 +200,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     return Plan(
         {
-            "fill": f"{subject.extent(area)}, {chosen_size(fill_block)}, all due at once",
+            "fill": f"{subject.extent(area)}, {chosen_size(fill_block)}, all due at once, but for "
+            f"the last {chosen_size(rest_bytes)}, before which data is read",
             "overwritten at random": f"{chosen_size(OVERWRITE_BLOCK_BYTES)}, in parts of "
             f"{chosen_size(chunk)}, until {CLIFFS_WATCHED:g} times as much is written as it took "
             f"to the cliff, at most {show_percent(parameters.in_all)} of the drive",
@@ -210,7 +217,11 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         (
             Adaptive(
                 (Purge(),),
-                (sequential("fill", "fill", 0, fill_bytes, fill_block),),
+                (
+                    sequential("fill", "fill", 0, fill_bytes, fill_block),
+                    _after_fill(probed_bytes(subject), parameters.depth, seed),
+                    sequential("rest", "rest", fill_bytes, rest_bytes, fill_block),
+                ),
                 following,
                 batches_max=2 + CHUNKS // BATCH,
                 what="parts",
@@ -251,6 +262,22 @@ def _reads(stage: str, area: int, iops: float, seconds: float, seed: int, turn: 
     stream = Stream.read("random", 4 * KIB, span_bytes=area, arrival=fixed_rate(iops))
     workload = Workload([stream], duration_s=seconds, seed=seed + turn)
     return Measurement(f"{stage}/{turn}", "small reads", workload, {"stage": stage})
+
+
+def _after_fill(count: int, depth: int, seed: int) -> Measurement:
+    """Large reads of the first ``count`` bytes: heat slows down these as well, and a cache that is
+    full of writes does not."""
+    stream = Stream.read(
+        "sequential", AFTER_FILL_BLOCK_BYTES, span_bytes=count, queue_depth_per_worker=depth
+    )
+    workload = Workload(
+        [stream],
+        duration_s=AFTER_FILL_S,
+        ramp_s=AFTER_FILL_RAMP_S,
+        volume_bytes=AFTER_FILL_BYTES,
+        seed=seed,
+    )
+    return Measurement("after-fill", "large reads", workload, {"stage": "after-fill"})
 
 
 def _beside_reads(

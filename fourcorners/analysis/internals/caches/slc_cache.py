@@ -14,7 +14,7 @@ import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
-from fourcorners.analysis.internals.caches import write_buffer
+from fourcorners.analysis.internals.caches import other_causes, write_buffer
 from fourcorners.analysis.internals.caches.buffer_line import (
     BUFFER_MAX,
     FASTER_MIN,
@@ -31,10 +31,8 @@ from fourcorners.analysis.internals.caches.slowdown import (
     passes,
 )
 from fourcorners.analysis.internals.collection.parts import FILL, OVERWRITE, faster_at_random
-from fourcorners.analysis.internals.disk.zones import PLACES
 from fourcorners.analysis.internals.link import generation
 from fourcorners.analysis.internals.view import (
-    PointAxis,
     View,
     ids,
     latency_floor_s,
@@ -92,10 +90,6 @@ _SAME_RATE_MIN = 0.9
 
 _EARLY = 0.25
 """From this share of a cache on, a buffer that does not show is full: it is smaller than that."""
-
-_AS_SLOW = 0.02
-"""Rates that differ by no more are the same: of a burst to faster cells, which take a third less
-time for a program or less still, that would be chance."""
 
 _OF_FLASH = ("page_bytes", "mapping_unit", "superblock_bytes")
 """Findings of what only flash has. A volume has none of them, but credits that end a burst. Where
@@ -314,7 +308,8 @@ def size(view: View) -> Answer:
         evidence = ids([found.burst])
         # A pause that gives back the fast writes does not show faster cells: it cools a drive, lets
         # it catch up on compaction, and renews the credits of a volume as well.
-        return known(value, said, bounds=(low, high), detail=_detail(found), evidence=evidence)
+        answer = known(value, said, bounds=(low, high), detail=_detail(found), evidence=evidence)
+        return _tested(view, answer, found)
     if search.once_only is not None:
         said = say("not_in_all", size=search.once_only.sizes[0])
         return unknown(said, evidence=ids(view.once(bursts)))
@@ -345,7 +340,14 @@ def size(view: View) -> Answer:
     most = max(m.bytes for m in long)
     detail = {"goodness": {"fall": fall}}
     answer = known(0.0, say("none", written=most), bounds=(0.0, min(search.least)), detail=detail)
-    return answer.checked(Assumption.FASTER_CELLS, None)
+    return answer.checked(Assumption.FASTER_CELLS, None).checked(Assumption.READS_KEEP_PACE, None)
+
+
+def _tested(view: View, answer: Answer, found: _Found) -> Answer:
+    reads = view.once(other_causes.reads_after_fill)
+    if reads is None or not reads.would_show(found.bend.slow_rate):
+        return answer
+    return answer.checked(Assumption.READS_KEEP_PACE, True, ids(reads.shown))
 
 
 def _hidden_buffer(view: View, found: _Found) -> float:
@@ -387,11 +389,22 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
     if alike := generation.met_by_reads(view, found.bend.slow_rate):
         said = say("slc_cache_bytes.credits", size=found.sizes[0], rate=found.bend.slow_rate)
         return unknown(said, evidence=[*ids([found.burst]), *ids(alike)])
-    if by_place := _by_place(view, found):
-        return by_place
-    if earlier := _as_slow_before(view, found):
+    low, high = found.sizes[1:]
+    if found.burst in FILL(view) and (places := other_causes.by_place(view, low, high)):
+        said = say("slc_cache_bytes.by_place", size=found.sizes[0], faster=places.ratio)
+        return unknown(said, evidence=ids([found.burst, *places.shown]))
+    if earlier := other_causes.as_slow_before(view, found.bend.slow_rate, low):
         said = say("slc_cache_bytes.as_slow_before", size=found.sizes[0], rate=found.bend.slow_rate)
         return unknown(said, evidence=[*ids([found.burst]), *ids(earlier)])
+    reads = view.once(other_causes.reads_after_fill)
+    if reads is not None and reads.are_slower:
+        said = say(
+            "slc_cache_bytes.reads_too",
+            size=found.sizes[0],
+            slower=found.bend.fast_rate / found.bend.slow_rate,
+            reads=reads.ratio,
+        )
+        return unknown(said, evidence=ids([found.burst, *reads.shown]))
     recovery = view.once(_recovery)
     if recovery is not None and recovery.is_none:
         said = say("slc_cache_bytes.once_only", size=found.sizes[0])
@@ -400,36 +413,6 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
         said = say("slc_cache_bytes.cache_or_map", size=found.sizes[0])
         return unknown(said, evidence=ids([found.burst]))
     return None
-
-
-def _by_place(view: View, found: _Found) -> Answer | None:
-    """The answer where reads are faster before the place at which a fill became slower than past
-    it, or slower: the fill came to another medium. ``None`` elsewhere."""
-    if found.burst not in FILL(view):
-        return None
-    _, low, high = found.sizes
-    places = [(int(m.point[PointAxis.OFFSET]), m.bytes_per_second) for m in PLACES(view)]
-    before = [rate for offset, rate in places if offset < (1 - _MARGIN) * low]
-    after = [rate for offset, rate in places if offset > (1 + _MARGIN) * high]
-    if not before or not after:
-        return None
-    ratio = float(np.median(before) / np.median(after))
-    if 1 / SLOWER_MIN < ratio < SLOWER_MIN:
-        return None
-    said = say("slc_cache_bytes.by_place", size=found.sizes[0], faster=ratio)
-    return unknown(said, evidence=ids([found.burst, *PLACES(view)]))
-
-
-def _as_slow_before(view: View, found: _Found) -> list[Measured]:
-    """The short burst, if it ran at the rate past the bend although it ended before so much was
-    written as the cache would hold. While faster cells are free, no drive is as slow as without."""
-    long, short = write_buffer.LONG(view), write_buffer.SHORT(view)
-    if not long or not short or long[-1].bytes + short[-1].bytes > found.sizes[1]:
-        return []
-    curve = completion_curve(view.run, short[-1])
-    total = float(curve.count_bytes[-1])
-    off = curve.rate(total / 2, total) / found.bend.slow_rate - 1
-    return short[-1:] if abs(off) <= _AS_SLOW else []
 
 
 def direct_rate(view: View) -> Answer | None:
@@ -443,7 +426,8 @@ def direct_rate(view: View) -> Answer | None:
     rate = found.bend.slow_rate
     bounds = (rate * (1 - _MARGIN), rate * (1 + _MARGIN))
     evidence = ids([found.burst])
-    return known(rate, say("measured"), bounds=bounds, detail=_detail(found), evidence=evidence)
+    answer = known(rate, say("measured"), bounds=bounds, detail=_detail(found), evidence=evidence)
+    return _tested(view, answer, found)
 
 
 def recovered_share(view: View) -> Answer | None:
@@ -456,7 +440,8 @@ def recovered_share(view: View) -> Answer | None:
     detail = {"goodness": {"misfit": recovery.misfit}}
     share, said = recovery.share, say("measured")
     evidence = recovery.evidence
-    return known(share, said, bounds=recovery.bounds, detail=detail, evidence=evidence)
+    answer = known(share, said, bounds=recovery.bounds, detail=detail, evidence=evidence)
+    return _tested(view, answer, found)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,9 @@ from fourcorners.analysis.source import Measured
 TEST = "probe-overwrite"
 
 FILL = pick(TEST, "write", stage="fill")
+REST = pick(TEST, "write", stage="rest")
+"""The last part of the fill, after reads."""
+AFTER_FILL = pick(TEST, "read", stage="after-fill")
 OVERWRITE = pick(TEST, "write", stage="overwrite")
 LAID = pick(TEST, "write", stage="laid")
 """Sequential writes to the trimmed drive, at its full pace."""
@@ -28,9 +31,14 @@ def parts(points: list[Measured]) -> list[Part]:
     return [(m.bytes, m.elapsed_s) for m in points]
 
 
+def filled_bytes(view: View) -> int:
+    """The bytes of the fill."""
+    return sum(m.bytes for m in (*FILL(view)[:1], *REST(view)[:1]))
+
+
 def overwritten(view: View) -> list[Measured]:
     """The fill and all parts that were overwritten after the fill."""
-    return [*FILL(view)[:1], *OVERWRITE(view)]
+    return [*FILL(view)[:1], *REST(view)[:1], *OVERWRITE(view)]
 
 
 def faster_at_random(view: View) -> float | None:

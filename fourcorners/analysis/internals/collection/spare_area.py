@@ -25,6 +25,7 @@ from fourcorners.analysis.internals.collection.parts import (
     OVERWRITE,
     Part,
     faster_at_random,
+    filled_bytes,
     parts,
 )
 from fourcorners.analysis.internals.collection.relocation_cost import cost_of_moving
@@ -302,17 +303,13 @@ def _pace(view: View) -> float | None:
     cliff, link = view.once(cliff_of), view.value("link_ceiling")
     if cliff is None or link is None:
         return None
-    user, part = _user_bytes(view), parts(OVERWRITE(view))[0][0]
-    late = completion_curve(view.run, FILL(view)[0]).rate(_LATE_SHARE * user, user)
+    fill, part = FILL(view)[0], parts(OVERWRITE(view))[0][0]
+    late = completion_curve(view.run, fill).rate(_LATE_SHARE * fill.bytes, fill.bytes)
     return None if late > _BELOW_LINK * link else part / cliff.fresh_s / late
 
 
-def _user_bytes(view: View) -> float:
-    return float(FILL(view)[0].bytes)
-
-
 def _no_cliff(view: View) -> Answer:
-    done, user = parts(OVERWRITE(view)), _user_bytes(view)
+    done, user = parts(OVERWRITE(view)), filled_bytes(view)
     if not done:
         return unknown(say("over_provisioning.not_filled"))
     times, early = np.array([elapsed for _, elapsed in done]), max(len(done) // 4, _FRESH_PARTS)
@@ -331,7 +328,7 @@ def by_cliff(view: View) -> Answer:
         return hidden
     if cliff is None:
         return view.once(_no_cliff)
-    user = _user_bytes(view)
+    user = filled_bytes(view)
     unit = view.value("superblock_bytes")
     least, held, most = held_bytes(view)
     written = max(cliff.written_bytes - held, 0.0)
@@ -379,10 +376,12 @@ def by_amplification(view: View) -> Answer:
         return hidden
     if cliff is None:
         return view.once(_no_cliff)
-    done, user = parts(OVERWRITE(view)), _user_bytes(view)
+    done, user = parts(OVERWRITE(view)), filled_bytes(view)
     fill = completion_curve(view.run, FILL(view)[0])
     fresh = float(done[0][0]) / cliff.fresh_s
-    late, first_rate = fill.rate(_LATE_SHARE * user, user), max(fill.rate(*b) for b in _FIRST_BYTES)
+    total = float(fill.count_bytes[-1])
+    late = fill.rate(_LATE_SHARE * total, total)
+    first_rate = max(fill.rate(*b) for b in _FIRST_BYTES)
     if not _PACE[0] <= fresh / late <= _PACE[1]:
         return unknown(say("other_pace", times=fresh / late))
     if _SAME_PACE[0] <= first_rate / late <= _SAME_PACE[1]:
