@@ -341,6 +341,7 @@ def _out_of_turn(read: _Read) -> Answer:
         others = 1 - read.followed.leaving_share / (1 - read.followed.staying_share)
         if others * len(switches[0].numbers) >= 1:
             return unknown(say("track_switch.mostly_alike", others=others), detail=read.detail)
-        return unknown(say("track_switch.alike"), detail=read.detail)
+        met = len(switches[0].numbers)
+        return unknown(say("track_switch.alike", switches=met), detail=read.detail)
     times = [switch.seconds for switch in switches]
     return unknown(say("track_switch.no_turns", times=times), detail=read.detail)
