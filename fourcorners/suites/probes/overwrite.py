@@ -63,8 +63,8 @@ LARGE_IN_SEQUENCE, ROOMY_BYTES = 1 / 32, 240 * 10**9
 so many bytes on the other probes are small beside it, and leave room for all."""
 AFTER_FILL_BLOCK_BYTES = MIB
 """Of the reads right after the fill: those of the link's rate, which probe-depth takes at rest."""
-AFTER_FILL_BYTES, AFTER_FILL_S, AFTER_FILL_RAMP_S = 128 * MIB, 2.0, 0.25
-"""Of them, at most, and before them: a write buffer is empty by then, and heat lasts for longer."""
+AFTER_FILL_RAMP_S, AFTER_FILL_S = 0.25, 0.5
+"""Before them and of them: a write buffer is empty by then, and heat lasts for longer."""
 _SLOW_AGAIN = 0.9
 """Time of a part over one of as many bytes after reads, from which the drive is as slow again: all
 of the former waits for flash, and of the latter what a write buffer does not take."""
@@ -270,13 +270,7 @@ def _after_fill(count: int, depth: int, seed: int) -> Measurement:
     stream = Stream.read(
         "sequential", AFTER_FILL_BLOCK_BYTES, span_bytes=count, queue_depth_per_worker=depth
     )
-    workload = Workload(
-        [stream],
-        duration_s=AFTER_FILL_S,
-        ramp_s=AFTER_FILL_RAMP_S,
-        volume_bytes=AFTER_FILL_BYTES,
-        seed=seed,
-    )
+    workload = Workload([stream], duration_s=AFTER_FILL_S, ramp_s=AFTER_FILL_RAMP_S, seed=seed)
     return Measurement("after-fill", "large reads", workload, {"stage": "after-fill"})
 
 
