@@ -255,6 +255,9 @@ def _what(
                 # It waits for the flash, and no program is quicker than a read.
                 if plain <= _MEMORY_MAX * cached:
                     return None, None, say("durability.kept", shown=_times(usual))
+                if plain > _AS_MEMORY_MAX * read:
+                    # No look-up of the map makes it so long, as reads have one as well.
+                    return False, False, say("durability.waits", shown=shown)
                 given = {"times": shown, "cached": cached, "unmapped": unmapped_s}
                 return None, None, say("durability.not_memory", **given)
             # A read cache has the data in any case, and shows the time of a command without the
