@@ -51,6 +51,15 @@ def test_a_burst_that_begins_at_the_pace_of_the_flash_fills_no_buffer(
             assert answer.said.code == "write_buffer_bytes.at_flash"
 
 
+def test_writes_that_wait_for_the_medium_are_complete_in_no_buffer() -> None:
+    run = FakeRun()
+    run.add("probe-burst/short", "write", iops=1e3, elapsed_s=1.0, stage="short")
+    known = view_of(run, volatile_write_cache=0, power_loss_protection=0)
+    assert write_buffer.size(known).value == 0
+    assert write_buffer.drain_rate(known).value is None
+    assert write_buffer.size(view_of(run)).value is None
+
+
 def _map_pages(apart: bool) -> Waits:
     """Reads of eight places on four dies, each of which takes the map pages of a quarter of 16 MB,
     eight blocks of them; or one erasure of as long a time."""

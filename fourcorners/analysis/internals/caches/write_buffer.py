@@ -288,6 +288,15 @@ def _found(view: View) -> BufferShown | Answer:
     return unknown(say("write_buffer_bytes.at_flash", filled=filled, rate=rate))
 
 
+def _none(view: View) -> Answer:
+    """The answer for a drive whose writes wait until they are on the medium: none of them is
+    complete in a buffer."""
+    answer = known(0.0, say("write_buffer_bytes.through"), evidence=ids(SHORT(view)))
+    for one in (Assumption.EMPTY_AT_FIRST, Assumption.EVEN_DRAIN, Assumption.DRAINS_AT_ONCE):
+        answer = answer.checked(one, None)
+    return answer
+
+
 def _beyond_a_track(view: View, found: BufferShown) -> BufferShown | Answer:
     """The same, if the fast part of the burst to a disk is faster than its platters. Else a disk
     that writes what comes looks like one whose buffer is full at the end of the first track: only
@@ -316,6 +325,8 @@ def fills_from_link(view: View, found: BufferShown) -> bool:
 
 def size(view: View) -> Answer:
     """Finds the size of the write buffer."""
+    if writes_through(view):
+        return _none(view)
     found = view.once(_found)
     if isinstance(found, Answer):
         return found

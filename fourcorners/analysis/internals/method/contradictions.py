@@ -122,7 +122,7 @@ def _stalls(found: Findings) -> Said | None:
 
 def _once(found: Findings) -> Said | None:
     buffer = found.get("write_buffer_bytes")
-    if buffer is None or buffer.value is None or not _says(found, "slc_cache_bytes", ".once_only"):
+    if buffer is None or not buffer.value or not _says(found, "slc_cache_bytes", ".once_only"):
         return None
     tested = {one["name"]: one["status"] for one in buffer.detail.get("assumptions", ())}
     return say("contradiction.slower_once") if tested.get("empty_at_first") != "holds" else None
