@@ -1,5 +1,6 @@
 """Times of NAND where an assumption of drives that were known before does not hold."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -225,7 +226,7 @@ def test_pairs_that_wait_longer_than_parts_differ_show_that_pages_move_as_a_whol
     its memory, whose time is not the channel's."""
     link_s = 0.3125e-9
     sizes = {n: (67e-6 + n * (slope_s + link_s), 0.0) for n in (512, 3584, 7680)}
-    # Of nine tenths of the reads that are typical, four wait.
+    # Of nine tenths of the reads that are typical, four wait that take longer than the others.
     pairs_s = {n: 71e-6 + (wait_s * 4 / 9 if n % 4 == 0 else 0.0) for n in range(1, 8)}
     view = SimpleNamespace(
         once=lambda function, *_: {
@@ -242,6 +243,31 @@ def test_pairs_that_wait_longer_than_parts_differ_show_that_pages_move_as_a_whol
         assert least * whole <= wait_s <= most * whole
     else:
         assert least <= slope_s <= most
+
+
+def test_a_short_read_that_waits_as_long_as_a_long_one_takes_is_not_the_slower_one() -> None:
+    """The first is of 7.5 KiB, the second of 512 bytes. Left out of the typical latency is the
+    slowest tenth: long reads, unless the short ones wait so long."""
+
+    def typical_s(*both_s: float) -> float:
+        quick_s, slow_s = sorted(both_s)
+        return (0.5 * quick_s + 0.4 * slow_s) / 0.9
+
+    for short_s, long_s, wait_s in ((90.9, 100.8, 10.2), (90.9, 100.8, 4.0), (91.0, 91.3, 7.0)):
+        least, most = conflicting_reads.second_waits_s(
+            typical_s(short_s + wait_s, long_s), typical_s(short_s, long_s)
+        )
+        assert least - 1e-9 <= wait_s <= most + 1e-9
+
+
+@pytest.mark.parametrize(("of_channel", "several"), [(True, False), (False, True)])
+def test_a_channel_that_is_slower_than_the_array_is_no_mirror(
+    of_channel: bool, several: bool
+) -> None:
+    """A DFTL drive reads a page in 25 us, and 4 KiB pass its channel in 20 us."""
+    cost = replace(_cost(die_s=25e-6, per_byte_s=(4.5e-9, 5.5e-9)), of_channel=of_channel)
+    assert page_reads.several_serve(cost, 25e-6 + 20e-6) is several
+    assert page_reads.several_serve(cost, 2 * 25e-6 + 20e-6)
 
 
 @pytest.mark.parametrize(

@@ -211,10 +211,12 @@ def typical_s(m: Measured) -> tuple[float, float]:
     return typical, _OF_HALVES * math.sqrt(squares) / float(most.sum())
 
 
-def second_waits_s(pair_s: float, without_s: float) -> float:
-    """How long the second of two reads waits, by the typical latencies of such pairs and of others
-    that do not wait. What a typical latency leaves out are second reads."""
-    return (pair_s - without_s) * _TYPICAL / (_TYPICAL - 0.5)
+def second_waits_s(pair_s: float, without_s: float) -> tuple[float, float]:
+    """How long the second of two reads waits, at least and at most, by the typical latencies of
+    such pairs and of others that do not wait. What a typical latency leaves out are second reads,
+    or first ones where these are longer and take as long as a second one that has waited."""
+    longer_s = (pair_s - without_s) * _TYPICAL
+    return longer_s / 0.5, longer_s / (_TYPICAL - 0.5)
 
 
 def of_quickest_s(seconds: Floats, share: Floats) -> float:

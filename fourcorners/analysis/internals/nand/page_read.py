@@ -42,8 +42,9 @@ _FAR = 2.0
 
 _SEVERAL_MIN = 1.5
 """A read of flash takes longer than one without, by the array's read, the transfer, and what
-corrects errors. If that is more than so many times the time from one read of a place to the next,
-several serve the place: two would make it twice as much, less what else a read of flash needs."""
+corrects errors. If that, without the transfer, is more than so many times the time from one read of
+a place to the next, several serve the place: two would make it twice as much, less what else a read
+of flash needs."""
 
 
 _SECTOR_BYTES = 512
@@ -75,7 +76,7 @@ def page_read(view: View) -> Answer | None:
     if view.value("slc_cache_bytes") != 0 and view.has("slc_cache_bytes"):
         return unknown(say("which_cells"), evidence=evidence)
     erased_s = median_s(ERASED_ALONE(view))
-    if erased_s is not None and cost.idle_s - erased_s > _SEVERAL_MIN * cost.die_s:
+    if erased_s is not None and several_serve(cost, cost.idle_s - erased_s):
         said = say("several", die_s=cost.die_s, flash_s=cost.idle_s - erased_s)
         return unknown(said, evidence=[*evidence, *ids(ERASED_ALONE(view))])
     least, most = cost.over_channel(*cost.small_bytes)
@@ -112,6 +113,17 @@ def page_read(view: View) -> Answer | None:
         # Both possibilities are within the bounds.
         return answer.checked(Assumption.ARRAY_THEN_CHANNEL, None)
     return answer.checked(Assumption.ARRAY_THEN_CHANNEL, not overlaps, evidence, covered=True)
+
+
+def several_serve(cost: ReadCost, flash_s: float) -> bool:
+    """Whether several serve a place in turn, by how much longer a read of flash takes than one that
+    needs none. The channel's part of it may be longer than the array's: a read of 4 KiB passes a
+    slow one for longer than reads of 512 bytes of one place are apart."""
+    assert cost.die_s is not None
+    passes_s = 0.0
+    if cost.of_channel:
+        passes_s = cost.over_channel(READ_BYTES, max(READ_BYTES, cost.small_bytes[1]))[1]
+    return flash_s - passes_s > _SEVERAL_MIN * cost.die_s
 
 
 def _of_other_kinds(view: View, die_s: float) -> tuple[float, float]:

@@ -284,10 +284,10 @@ def _channel_waits(view: View, die_s: float | None) -> _ChannelWaits | None:
         for one in found.latency_s.values()
         if not die_s or 2 * (one - least_s) < _DIE_WAITS * die_s
     ]
-    wait = conflicting_reads.second_waits_s(max(shared_s), least_s)
+    low, high = conflicting_reads.second_waits_s(max(shared_s), least_s)
     late = max(2 * (least_s - (small_s + large_s) / 2), 0.0)
-    low, high = max(wait - large * link_s(view)[1], 0.0), wait + late
-    error_s = conflicting_reads.second_waits_s(math.sqrt(2) * found.error_s, 0.0)
+    low, high = max(low - large * link_s(view)[1], 0.0), high + late
+    error_s = conflicting_reads.second_waits_s(math.sqrt(2) * found.error_s, 0.0)[1]
     chance = two_sided_t(math.inf) * error_s
     # Without shorter waits, the longest may be for a slow channel.
     return _ChannelWaits(low, high, chance, high if len(shared_s) == len(found.latency_s) else low)
