@@ -176,9 +176,10 @@ def beside_s(view: View, cost: ReadCost) -> tuple[float, float]:
     row = view.value("stripe_bytes") or conflicting_reads.row_max_bytes(view)
     further = cost.over_channel(0.0, max(row - READ_BYTES, 0.0))[1]
     page = view.value("page_bytes") or row
-    # Of a unit, or of a page where the unit is not known, that is written in part the rest is read.
+    # Of a unit, or of a page where the unit is not known, that is written in part the rest is read,
+    # for which all of it may pass the channel.
     partly = (unit or page or math.inf) > READ_BYTES
-    rest = (cost.die_s or cost.idle_s) + further if partly else 0.0
+    rest = (cost.die_s or cost.idle_s) + cost.over_channel(0.0, row)[1] if partly else 0.0
     return command[0], command[1] + further + rest
 
 
