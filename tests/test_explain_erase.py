@@ -9,6 +9,7 @@ from explain_fixture import MIB, view_of
 
 from fourcorners.analysis.internals.answer import Answer
 from fourcorners.analysis.internals.caches.burst_curve import Curve
+from fourcorners.analysis.internals.collection import lost_time
 from fourcorners.analysis.internals.collection.periods_met import chance_of_gaps
 from fourcorners.analysis.internals.collection.reads_beside import Waits
 from fourcorners.analysis.internals.collection.superblock import Cycle
@@ -51,7 +52,7 @@ def _erase(monkeypatch: pytest.MonkeyPatch, waited_s: float, lost_s: float) -> A
     monkeypatch.setattr(erasures, "read_cost", lambda _: SimpleNamespace(idle_s=1e-4))
     monkeypatch.setattr(erasures, "programs", lambda _: None)
     monkeypatch.setattr(erasures, "turn_s", lambda _: PROGRAM)
-    monkeypatch.setattr(erasures, "completion_curve", curve, raising=False)
+    monkeypatch.setattr(lost_time, "completion_curve", curve)
     answer = erasures.erase(view_of(run))
     assert answer is not None
     return answer

@@ -20,6 +20,7 @@ from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.collection.goes import goes
 from fourcorners.analysis.internals.collection.in_time import comes_by_the_clock
+from fourcorners.analysis.internals.collection.lost_time import lost_s
 from fourcorners.analysis.internals.collection.parts import FILL, LAID
 from fourcorners.analysis.internals.collection.periods_met import (
     MULTIPLES_MAX,
@@ -31,7 +32,7 @@ from fourcorners.analysis.internals.collection.periods_met import (
     sure_of_few,
 )
 from fourcorners.analysis.internals.collection.reads_beside import BESIDE, Waits, waits
-from fourcorners.analysis.internals.thresholds import FALSE_ALARM
+from fourcorners.analysis.internals.thresholds import FALSE_ALARM, UNSURE
 from fourcorners.analysis.internals.view import View, ids
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.recording.arrays import Floats
@@ -92,19 +93,16 @@ _ERASE_MAX_S = 0.02
 """The longest wait for erasures, of two blocks at 10 ms; longer waits are for moved data."""
 
 _ERASE_MIN_S = 0.5e-3
-"""No flash erases a block in less: the quickest NAND on sale takes 0.5 ms (Micron's data sheet of
-the MT29F2G08AAD, typical), others 0.7 to 10 ms. If not even the longest read took that long, none
-waited for an erasure."""
+"""No flash erases a block in less: the quickest NAND on sale takes 0.5 ms (data sheet of Micron's
+MT29F2G08AAD, typical). If not even the longest read took that long, none waited for an erasure."""
 
 _ERASE_SHARE_MAX = 0.4
-"""The largest share of the time in which an erase unit is written that its erasure takes: the
-smallest blocks have 64 pages that take 0.2 ms each, and 2 ms for the erasure; those of a drive that
-uses large blocks with one bit per cell 128 pages of 0.2 ms, and 10 to 15 ms. Programs of all dies
-in step take all of that time."""
+"""The largest share of the time in which an erase unit is written that its erasure usually takes:
+the smallest blocks have 64 pages of 0.2 ms, and 2 ms for the erasure; large ones that hold one bit
+per cell 128 pages of 0.2 ms, and 10 to 15 ms. Programs of all dies in step take all of that."""
 
 _MET_MIN = 0.5
-"""Reads must have met at least this share of the erasures: a few waits fit a fraction of a period
-too."""
+"""Reads must have met so many of the erasures: a few waits fit a fraction of a period, too."""
 
 _CLEAR_SHARE = 0.9
 """From this share of the highest coherence on, a level shows the period as clearly."""
@@ -385,14 +383,16 @@ def too_short(view: View) -> bool:
 
 
 def leaves_no_time(view: View) -> bool:
-    """Whether the waits are so long that a drive which erases meanwhile could not write what it
-    does from one of them to the next: reads wait for programs then, of all dies in step."""
+    """Whether the waits leave a drive that erases meanwhile no time to write: reads wait for
+    programs of all dies then. The fill of an erased drive has these as well, but no erasures."""
     found, reads = view.once(rare_cycle), view.once(waits)
     if found is None or reads is None:
         return False
     sequential = [m.bytes_per_second for m in (*FILL(view), *LAID(view))]
     pace = max([reads.pace_bytes_per_second, *sequential])
-    return found.wait_s * pace > _ERASE_SHARE_MAX * found.unit_bytes
+    lost, long = view.once(lost_s, found.unit_bytes), found.wait_s
+    erases = lost is not None and abs(lost - long) <= UNSURE * long
+    return long * pace > _ERASE_SHARE_MAX * found.unit_bytes and not erases
 
 
 def by_the_clock(view: View) -> bool:

@@ -15,7 +15,7 @@ import scipy
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
-from fourcorners.analysis.internals.caches.burst_curve import completion_curve
+from fourcorners.analysis.internals.collection import lost_time
 from fourcorners.analysis.internals.collection.goes import goes
 from fourcorners.analysis.internals.collection.parts import FILL, LAID
 from fourcorners.analysis.internals.collection.reads_beside import BESIDE, Waits, waits
@@ -87,10 +87,6 @@ frequent at its full length as at any other. At least half as many are to be in 
 so many waits must show it. If most are there, the reads are in step with the erasures. Then those
 that waited less, and for more than a program, may have met an erasure alone, if they are more than
 a few."""
-
-_FILLED, _LAID = (0.3, 0.95), (0.5, 0.98)
-"""The parts of the fill and of the writes to the trimmed drive whose rates are compared: write
-buffers are full by then."""
 
 _COHERENCE_MIN = 0.9
 """From this coherence on all waits of a place are whole periods apart. Planes that erase by
@@ -216,17 +212,10 @@ def erase(view: View) -> Answer | None:
 
 
 def lost_s(view: View) -> float | None:
-    """By how much longer writes take for what is erased at a time, where blocks have to be erased
-    for them, than in a drive whose blocks are; ``None`` where that was not measured. If all dies
-    wait for the erasure it is one, and more if they erase one after the other."""
-    found, fill, laid = view.once(cycle), FILL(view)[:1], LAID(view)[-1:]
-    if found is None or not fill or not laid:
-        return None
-    erased, due = (
-        completion_curve(view.run, m).rate(low * m.bytes, high * m.bytes)
-        for (m,), (low, high) in ((fill, _FILLED), (laid, _LAID))
-    )
-    return found.unit_bytes * (1 / due - 1 / erased)
+    """What writes lose for what is erased at a time; ``None`` where that was not measured. If all
+    dies wait for the erasure it is one, and more if they erase one after the other."""
+    found = view.once(cycle)
+    return None if found is None else view.once(lost_time.lost_s, found.unit_bytes)
 
 
 def less_a_program(waited_s: float, program_s: float, lost_s: float) -> bool:
