@@ -21,6 +21,7 @@ from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import completion_curve
 from fourcorners.analysis.internals.collection.before_cliff import earliest_plane, held_bytes
 from fourcorners.analysis.internals.collection.parts import (
+    FASTER_MIN,
     FILL,
     OVERWRITE,
     Part,
@@ -55,9 +56,9 @@ _PARTS_AHEAD, _PARTS_BACK = 8, 6
 probe, and the number of earlier parts that may belong to the cliff, which is less."""
 
 _PACED = 0.01
-"""Writes past a cliff, and random reads with several queues, that all run at rates within this
-share of each other meet a limit on the I/Os of a second, whose credits were used up at the cliff:
-flash serves reads faster, and collection varies from part to part."""
+"""Writes past a cliff, and random reads with several queues, whose rates are all within this share
+of each other meet a limit on I/Os, whose credits were used up at the cliff: flash serves reads
+faster, and collection varies from part to part."""
 
 _ONSET_SHARE = 0.3
 """The first part of the cliff has at least this share of the largest rise nearby."""
@@ -69,8 +70,7 @@ _FRESH_PARTS = 4
 """The median of so many first parts is the time of a part before the cliff."""
 
 _VARIES_MIN = 0.3
-"""If the middle 80 % of the parts before the cliff have a larger range than this, over their
-median, the cliff cannot be found."""
+"""The largest range of the middle 80 % of the parts before a cliff, over their median."""
 
 _USUAL_QUANTILE, _USUAL_FACTOR, _RISE_SEEN = 0.9, 1.5, 0.02
 """This quantile of the rises is the usual variation before the cliff. The first part of the cliff
@@ -88,17 +88,15 @@ _ONSET_UNCERTAIN = 0.003
 """The uncertainty for drives whose pace falls gradually, as a share of the same bytes."""
 
 _BUFFER_UNCERTAIN, _UNKNOWN_BUFFER_BYTES = 0.1, 12 * 2**20
-"""The uncertainty of the cliff as a share of the write buffer, which need not have been full
-before; where writes wait for the flash, the bytes that are under way."""
+"""The uncertainty of the cliff as a share of the write buffer, which need not have been full; where
+writes wait for the flash, the bytes that are under way."""
 
 _FIRST_BYTES = ((128 * 1024, 512 * 1024), (128 * 1024, 1024 * 1024), (256 * 1024, 512 * 1024))
-"""The parts of the fill whose rate may be that of a write buffer. There are several of them because
-a histogram is coarse there."""
+"""The parts of the fill whose rate may be a write buffer's: several, as a histogram is coarse."""
 
 _SAME_PACE = (0.9, 1.1)
 """If the rate of the first bytes, over that at the end of the fill, lies between these, no write
-buffer took them faster than flash does, and something else limits the rate. The buffer may also be
-too small to show."""
+buffer that shows took them faster than flash does, and something else may limit the rate."""
 
 _LATE_SHARE = 0.9
 """After this share of the fill its pace is that of the flash."""
@@ -126,7 +124,6 @@ and with bursts."""
 
 _ERASE = 0.03
 """The time of an erasure that was not measured, over the time of writing what it erases."""
-
 _ERASE_MAX = 0.2
 """The largest such share: a longer wait is not for an erasure alone."""
 
@@ -154,9 +151,12 @@ _SAME_PAGES, _BELOW_LINK = 0.9, 0.77
 bytes, they fill their pages alike. The fill must be slower than the second share of the link's
 rate, or the link may be what limits both."""
 
+_ALONE = FASTER_MIN / 2
+"""Without a buffer, small writes that fill a page each take twice the room of large ones, and reach
+at most this share of their rate, since they may use more of the dies."""
+
 _UNITS_PASSED = 2.0
-"""So many erase units after the cliff the pace is that of collection. Before, the destination block
-of collection is still empty."""
+"""So many erase units after the cliff the destination block of collection is no longer empty."""
 
 
 @dataclass(frozen=True)
@@ -293,8 +293,8 @@ def _hidden(view: View) -> Answer | None:
 
 def _fills_pages(view: View) -> bool | None:
     """Whether random writes take the room of large ones, by their pace; ``None`` if unknown."""
-    pace = view.once(_pace)
-    return None if pace is None else pace >= _SAME_PAGES
+    pace, least = view.once(_pace), _ALONE if write_buffer.writes_through(view) else _SAME_PAGES
+    return None if pace is None else pace >= least
 
 
 def _pace(view: View) -> float | None:
