@@ -9,7 +9,10 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 
 CRATES := binding drive execution recording serve trace workload
 RUST := Cargo.toml Cargo.lock $(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
-READY := $(VENV)/.ready
+# What the extension is compiled with: `release` for use. The check of a change takes `dev`, which
+# nearly all crates were compiled with for the tests of Rust, and in which assertions are on.
+export EXTENSION_PROFILE ?= release
+READY := $(VENV)/.ready-$(EXTENSION_PROFILE)
 export PIP_QUIET := 1
 
 .PHONY: help demo test test-rust test-python lint lint-rust lint-python format docs linkcheck clean
@@ -29,8 +32,8 @@ $(BIN)/maturin:
 	$(BIN)/pip install "maturin>=1.9,<2"
 
 $(READY): pyproject.toml $(RUST) | $(BIN)/maturin
-	$(BIN)/maturin develop --release --extras dev
-	@touch $@
+	$(BIN)/maturin develop --profile $(EXTENSION_PROFILE) --extras dev
+	@rm -f $(VENV)/.ready-* && touch $@
 
 demo: $(READY)
 	$(BIN)/fourcorners characterize sim:ocz-core-64gb sim:wd6400aaks --out runs

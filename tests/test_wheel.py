@@ -1,6 +1,7 @@
 """The wheel as it would be published, installed into an environment of its own, and the sources."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -32,8 +33,9 @@ def maturin(*arguments: str | Path) -> None:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
-    # The crates were compiled in the same way for the environment that runs this test.
-    maturin("build", "--release", "--offline", "--out", folder)
+    # As the Makefile compiled the crates for the environment that runs this test: not once more.
+    profile = os.environ.get("EXTENSION_PROFILE", "release")
+    maturin("build", "--profile", profile, "--offline", "--out", folder)
     [made] = folder.glob("*.whl")
     return made
 
