@@ -276,6 +276,8 @@ def test_a_program_is_held_against_the_protocol(
     document = json.loads(capsys.readouterr().out)
     validate("conformance", document)
     assert {check["holds"] for check in document["checks"]} == {True}
+    assert main(["verify", drive]) == 0
+    assert "13 of 13 checks hold." in capsys.readouterr().out
     assert main(["verify", drive, "--span", "1GB"]) == 2
     assert "--span is for targets that keep data" in capsys.readouterr().err
     with pytest.raises(UserError, match="is no program: use exec:COMMAND"):
@@ -286,7 +288,7 @@ def test_a_program_is_held_against_the_protocol(
     said = capsys.readouterr().out
     assert "WRONG it greets" in said
     assert "exit status: 3" in said
-    assert "0 of 13 checks hold" in said
+    assert "0 of 13 checks hold." in said
 
 
 def test_findings_are_held_against_what_a_program_says_of_its_drive(

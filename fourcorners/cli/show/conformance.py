@@ -20,8 +20,7 @@ def show_conformance(
         for check in checks:
             say(f"{_SAID[check.holds]:<6}{check.wanted}" + (f": {check.why}" if check.why else ""))
         offered = [check for check in checks if check.holds is not None]
-        say(
-            f"{len(offered) - len(wrong)} of {len(offered)} checks hold; what "
-            f"{len(checks) - len(offered)} are about is not offered."
-        )
+        others = len(checks) - len(offered)
+        said = f"; the other {others} are of what the drive does not offer." if others else "."
+        say(f"{len(offered) - len(wrong)} of {len(offered)} checks hold{said}")
     return EXIT_FAILED if wrong else 0
