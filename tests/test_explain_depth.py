@@ -2,6 +2,7 @@
 
 import heapq
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -383,6 +384,17 @@ def test_units_behind_a_busy_station_are_told_by_conflicts_only() -> None:
     assert (finding.value, finding.interval) == (32, None)
     assert finding.evidence == ["conflicts", "queue"]
     assert finding.said.code == "conflicts_alone"
+
+
+@pytest.mark.parametrize(("planes", "code"), [(2, "planes_together"), (8, "conflicts_alone")])
+def test_planes_that_read_pairs_together_need_not_read_random_places_so(
+    planes: int, code: str
+) -> None:
+    # The station passes 100,000 reads a second: fewer than 16 dies serve, and more than 4.
+    conflicting = replace(_conflicting(32), planes=planes)
+    finding, _ = parallel_units.told(_network(32, 70, 10, 20), None, conflicting, ["queue"])
+    assert finding.said.code == code
+    assert finding.value == (None if code == "planes_together" else 32)
 
 
 def test_dies_that_conflict_are_the_units_where_the_curve_agrees() -> None:

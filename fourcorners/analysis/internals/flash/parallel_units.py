@@ -77,16 +77,23 @@ _SCATTER = 0.003
 
 @dataclass(frozen=True)
 class Conflicting:
-    """The number of dies found from reads that conflict, the reads per second of one die, and the
-    recordings that show them."""
+    """The number of dies found from reads that conflict, the reads per second of one die, the
+    recordings that show them, and how many of these are planes of one die that read together."""
 
     dies: float
     one_die_iops: float
     recordings: Sequence[str]
+    planes: int = 1
 
     def allow(self, iops: float) -> bool:
         """Whether this number of dies can serve this rate of reads."""
         return iops <= (1 + _MODEL_SHARE) * self.dies * self.one_die_iops
+
+    def may_need_same_pages(self, iops: float) -> bool:
+        """Whether planes of a die may read together only where they read the same page of each, as
+        those of pairs that were written in turn: dies that read one random place after the other
+        would serve this rate of random reads as well."""
+        return self.planes > 1 and iops <= self.dies / self.planes * self.one_die_iops
 
 
 def parallel_units(view: View) -> Answer:
@@ -105,14 +112,16 @@ def _both(view: View) -> tuple[Answer, Answer | None]:
     units, one = view.once(conflicting_reads.own_units), view.once(conflicting_reads.one_unit)
     evidence = ids(command_queue.RANDOM(view))
     place = view.once(conflicting_reads.fastest_place)
-    conflicting = None if units is None or one is None else Conflicting(units, *one)
+    levels = view.once(conflicting_reads.shown_levels)
+    planes = 1 if levels is None else levels.planes
+    conflicting = None if units is None or one is None else Conflicting(units, *one, planes)
     quicker_s = _quicker_s(view)
     if quicker_s is None:
         place = None
     elif quicker_s > 0 and one is not None and (one_s := 1 / one[0] - quicker_s) > 0:
         place = max(place or 0.0, 1 / one_s)
         if units is not None:
-            conflicting = Conflicting(units, 1 / one_s, one[1])
+            conflicting = Conflicting(units, 1 / one_s, one[1], planes)
     queue_depth = view.value("command_queue_depth")
     if place is not None:
         place /= 1 - view.once(_from_memory)
@@ -273,6 +282,10 @@ def _without_curve(
     single read spends time outside its die, which a queue hides."""
     if conflicting is None:
         return unknown(why, detail=detail, evidence=evidence)
+    if conflicting.may_need_same_pages(float(detail["iops"].max())):
+        of = {"units": conflicting.dies, "planes": conflicting.planes, "why": why}
+        both = [*conflicting.recordings, *evidence]
+        return unknown(say("planes_together", **of), detail=detail, evidence=both)
     code = "conflicts_alone" if gain <= conflicting.dies else "conflicts_alone_more"
     both = [*conflicting.recordings, *evidence]
     return known(conflicting.dies, say(code, why=why), detail=detail, evidence=both)
