@@ -1,4 +1,4 @@
-"""A whole drive filled, overwritten at random, trimmed: spare area, erase unit, stalls."""
+"""A whole drive filled, overwritten at random, emptied: spare area, erase unit, stalls."""
 
 import itertools
 from collections.abc import Sequence
@@ -76,7 +76,9 @@ class Parameters:
 
     depth: int = parameter(COUNT, DEPTH, "queue depth")
     in_all: float = parameter(SHARE, 0.47, "of the drive that is overwritten at random")
-    in_sequence: float = parameter(SHARE, 0.13, "of the drive that is written after TRIM")
+    in_sequence: float = parameter(
+        SHARE, 0.13, "of the drive that is written in sequence at the end"
+    )
     fill_time_s: float = parameter(SECONDS, 1500.0, "longest for the fill")
     time_s: float = parameter(SECONDS, 900.0, "longest for the overwriting at random")
     read_time_s: float = parameter(SECONDS, 90.0, "longest time of reads during writes")
@@ -178,9 +180,16 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     if is_large(subject) and area < ROOMY_BYTES:
         in_sequence = min(in_sequence, LARGE_IN_SEQUENCE)
     count = int(in_sequence * area) // block * block
-    after_trim = (
-        *(overwrite(2 * CHUNKS + n, "trimmed") for n in range(AFTER_TRIM)),
-        *(sequential("laid", f"laid/{n}", n * laid_bytes, laid_bytes, block) for n in range(LAID)),
+    laid = tuple(
+        sequential("laid", f"laid/{n}", n * laid_bytes, laid_bytes, block) for n in range(LAID)
+    )
+    # Written in sequence once more, a drive that cannot be trimmed has its spare blocks without
+    # valid data as well. In real time that would wear a drive for hours.
+    renews = subject.no_trim_reason is not None and subject.kind == "simulated"
+    emptying: tuple[Measurement, ...] = (
+        (sequential("renewed", "renewed", 0, fill_bytes, fill_block),)
+        if renews
+        else tuple(overwrite(2 * CHUNKS + n, "trimmed") for n in range(AFTER_TRIM))
     )
 
     def beside(rate_bytes_per_second: float) -> Measurement:
@@ -194,7 +203,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     def after_laying(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
         last = measured[f"laid/{LAID - 1}"].write
-        if "beside" in measured or last.bytes < laid_bytes:
+        partly = renews and measured["renewed"].write.bytes < fill_bytes
+        if "beside" in measured or last.bytes < laid_bytes or partly:
             return ()
         return (beside(BESIDE_PACE * last.bytes / last.elapsed_s),)
 
@@ -208,7 +218,11 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             "pauses": f"{PAUSES} times {parameters.rest_s:g} s of reads, then as many pauses; "
             f"{chosen_size(paused)} at random after each, and up to {AGAIN_MAX} parts more "
             "until it is as slow as before",
-            "TRIM": f"of everything, then {AFTER_TRIM} parts more",
+            **(
+                {"written again": "all, in sequence, as it cannot be trimmed"}
+                if renews
+                else {"TRIM": f"of everything, then {AFTER_TRIM} parts more"}
+            ),
             "erasures": f"at most {show_percent(in_sequence)} of the drive in sequence, "
             f"with reads of {chosen_size(READ_BLOCK_BYTES)} meanwhile",
             "queue depth": str(parameters.depth),
@@ -230,8 +244,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             ),
             after_pauses(),
             Adaptive(
-                (Trim(),),
-                after_trim,
+                () if renews else (Trim(),),
+                (*emptying, *laid),
                 after_laying,
                 batches_max=2,
                 what="measurements",

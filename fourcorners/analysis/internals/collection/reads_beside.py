@@ -1,4 +1,4 @@
-"""Reads of several places while a trimmed drive is written in sequence."""
+"""Reads of several places while a drive without valid data to move is written in sequence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fourcorners.recording import IoLog
 from fourcorners.recording.arrays import Floats
 
 BESIDE = pick(TEST, "read", stage="beside")
-"""The reads during sequential writes to a trimmed drive."""
+"""The reads during sequential writes that move no valid data."""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """Finding ``superblock_bytes``: the erase unit, from reads during sequential writes.
 
-After all data was trimmed, no block of a drive holds valid data. Sequential writes then cost one
-erasure per erase unit and nothing else. A read that meets an erasure waits for its end, even if a
-write buffer or the link hides it from the writes. The bytes written from one such wait to the next
-are the erase unit. Blocks that fill up together, or are reclaimed without a break, count as one
-unit.
+After all data was trimmed, no block of a drive holds valid data; after all of it was written in
+sequence, the spare blocks hold none. Sequential writes then cost one erasure per erase unit and
+nothing else. A read that meets an erasure waits for its end, even if a write buffer or the link
+hides it from the writes. The bytes from one such wait to the next are the erase unit. Blocks that
+fill up together, or are reclaimed without a break, count as one unit.
 """
 
 from __future__ import annotations
