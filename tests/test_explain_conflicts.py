@@ -1,5 +1,6 @@
 """Stripe, page, dies and queue as the probe finds them follow the drive's own."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 from analysis_fixture import FakeRun
-from explain_fixture import KIB, view_of
+from explain_fixture import KIB, MIB, view_of
 
 import fourcorners as fc
 from fourcorners.analysis.internals.flash import die_conflicts
@@ -161,8 +162,8 @@ def _seen(stripe: int, dies: int, pair: dict[int, float]) -> Seen:
 def test_pairs_are_wanted_until_one_conflicts() -> None:
     stripe = 16384
     powers = _seen(stripe, 6, {}).distances_wanted(100 * stripe)
-    assert powers == [stripe << k for k in range(7)]
-    apart = dict.fromkeys(powers, 2.0)
+    assert powers == [12288, *(stripe << k for k in range(7))]
+    apart = dict.fromkeys(powers, 2.0) | {12288: 1.0}
     rest = _seen(stripe, 6, apart).distances_wanted(100 * stripe)
     assert 6 * stripe in rest
     all_pairs = apart | {d: 1.0 if d % (6 * stripe) == 0 else 2.0 for d in rest}
@@ -269,9 +270,9 @@ def test_windows_that_hold_no_whole_turns_wait_for_the_dies_that_hold_most() -> 
 def test_a_queue_whose_end_was_not_reached_is_unknown() -> None:
     flat = Seen(beside=dict.fromkeys((4, 8, 16), 20.0))
     assert flat.queue_depth is None
-    assert flat.depths_wanted() == []
+    assert flat.queue.wanted() == []
     met = Seen(beside={4: 20.0, 8: 20.0, 16: 12.0})
-    assert met.depths_wanted() == list(range(9, 16))
+    assert met.queue.wanted() == list(range(9, 16))
     assert Seen(beside={4: 20.0, 8: 19.8, 9: 18.0, 16: 12.0}).queue_depth is None
     scattered = Seen(beside={4: 20.0, 8: 12.0, 9: 18.0, 10: 11.0, 16: 9.0})
     assert scattered.queue_depth is None
@@ -380,3 +381,43 @@ def test_a_probe_that_ended_before_one_place_was_read_compares_nothing(
     assert found is not None
     assert found.said is not None
     assert found.said.code == f"stripe_bytes.{code}"
+
+
+PAGE_BYTES, DIES = 16 * KIB, 16
+
+
+def _kinds_seen(kinds_us: Sequence[float]) -> Seen:
+    """What the probe would measure of dies that take stripes of a page of each kind in turns."""
+    stripe = PAGE_BYTES * len(kinds_us)
+
+    def busiest_s(places: Iterable[int]) -> float:
+        """The time of all reads of these places, each once, as the busiest die has it."""
+        busy = [0.0] * DIES
+        for at in places:
+            busy[at // stripe % DIES] += kinds_us[at // PAGE_BYTES % len(kinds_us)] * 1e-6
+        return max(busy)
+
+    grid = 4 * KIB
+    window: dict[int, float] = {grid << k: 0.0 for k in range(13)}
+    for size in window:
+        window[size] = size // grid / busiest_s(range(0, size, grid))
+    across = {}
+    for boundary in (grid << k for k in range(9)):
+        pages = {boundary // PAGE_BYTES, (boundary - 1) // PAGE_BYTES}
+        across[boundary] = 1 / busiest_s(page * PAGE_BYTES for page in pages)
+    pair: dict[int, float] = {}
+    seen = Seen(window=window, across=across)
+    while wanted := seen.distances_wanted(64 * MIB):
+        pair |= {distance: 2 / busiest_s((0, distance)) for distance in wanted}
+        seen = replace(seen, pair=dict(sorted(pair.items())))
+    return seen
+
+
+@pytest.mark.parametrize(
+    "kinds_us", [(57, 67, 82), (50, 60), (50, 80), (40, 60, 90), (50, 55, 75, 100), (60, 60, 60)]
+)
+def test_a_stripe_may_have_pages_of_several_kinds(kinds_us: Sequence[float]) -> None:
+    seen = _kinds_seen(kinds_us)
+    assert seen.stripe_bytes == PAGE_BYTES * len(kinds_us)
+    assert seen.page_bytes == PAGE_BYTES
+    assert seen.units == DIES

@@ -210,7 +210,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         stripe = seen.stripe_bytes
         if stripe is None:
             return not_read_before(seen)
-        wanted = tuple(beside(depth, stripe) for depth in seen.depths_wanted())
+        wanted = tuple(beside(depth, stripe) for depth in seen.queue.wanted())
         if seen.together or seen.units is None or seen.page_bytes is None:
             return wanted
         offsets = [seen.die_offset_bytes(die) for die in range(seen.units + 1)]

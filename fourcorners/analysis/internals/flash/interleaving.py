@@ -4,9 +4,7 @@ A die serves one read at a time. Many outstanding reads within a window of L byt
 busy that the window lies on. Up to one stripe (the consecutive bytes that lie on one die) the rate
 is that of one die; beyond, it grows as L / stripe. Two places lie on one die if reading both at the
 same time is no faster than reading one; with n dies in rotation this happens at distances of n
-stripes. A read across the boundary of two pages of one die takes twice as long. A command that
-finds the drive's queue full waits: reads of a place on an idle die slow down when reads of another
-place fill the queue.
+stripes. A read across the boundary of two pages of one die takes twice as long.
 
 The ideas are those of Chen, Lee and Zhang (HPCA 2011), who infer stripe, dies and page from pairs
 of reads. The windows, the single places and the queue measurement are ours.
@@ -20,7 +18,9 @@ import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from fourcorners.analysis.internals.flash import kinds_within
 from fourcorners.analysis.internals.flash.boundary_reads import Crossings, crossings
+from fourcorners.analysis.internals.flash.queue_end import QueueEnd
 from fourcorners.analysis.internals.flash.slow_channel import behind_one_channel
 from fourcorners.analysis.internals.flash.soonest_reads import Soonest
 from fourcorners.analysis.internals.flash.strided_reads import Unread
@@ -29,9 +29,6 @@ from fourcorners.analysis.internals.thresholds import ALIKE, APART, FALSE_ALARM,
 DIES_MAX, UNITS_MAX = 128, 512
 """The probe tries distances of all numbers of stripes up to the first, and of powers of two up to
 the second."""
-
-DEPTHS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536)
-"""The numbers of outstanding reads of the other place that the probe tries first."""
 
 BANKS_MAX = 4
 """The probe tries up to so many banks of dies."""
@@ -56,32 +53,12 @@ _ONE_READ = 1.75
 transfers both one after the other: where the transfer of one takes three times the array read. It
 takes twice that at most, of 2 KiB at 40 MB/s (ONFI 1.0) after 25 us. From here to twice neither."""
 
-_WAITS = 0.97
-"""Below this rate, over that of the queue depth before, reads wait for a place in the queue. The
-first read that has to wait does so for half the time of another read; the shorter a die's read is
-compared with a command, the shorter is this wait."""
-
-_WAITS_LONG = 0.85
-"""The same limit at the largest queue depth, where the wait has become long."""
-
 _FAR_MIN, _FALL_MAX = 4.0, 7 / 3
 """Where rates rise step by step to more than so many times that of one die, and only then fall, by
 at most so much, the rise is that of dies: two doublings at the least. Large windows lie on pages of
 all kinds, and small ones maybe on the quickest: of cells of three bits, the array compares with 1,
 2 and 4 voltages (Micheloni, Crippa and Marelli, Inside NAND Flash Memories, 2010), which makes a
 factor of 7/3. A read that is tried again for milliseconds holds up all reads behind it."""
-
-_BETWEEN = 0.35
-"""The computed end of the queue may differ from a whole number of commands by this much."""
-
-_HELD_UP = 0.03
-"""The last depth may lower the rate by so much more than the one before, by chance."""
-
-_ROUNDS = 3
-"""The rate of the other place is corrected for the one read so many times."""
-
-_REFINED = 8
-"""The probe tries so many depths at a time between two that it has measured."""
 
 
 _RATES = ("window", "across", "pair", "beside", "sentinel", "stride", "apart", "edge")
@@ -157,10 +134,14 @@ class Seen:
         beyond = self._beyond
         if beyond is None:
             return None
+        if self._kinds_differ:
+            return self._first_apart(beyond)
         gain = self.window[beyond] / self.one_die
         # Twice the window is faster where nothing else limits two stripes to this rate.
         unlimited = self.window.get(2 * beyond, 0.0) > APART * self.window[beyond]
         if gain > _FOUR_THIRDS or (unlimited and self._is_even(beyond)):
+            if (third := self._third_page(beyond)) in self.pair and not self._conflicts(third):
+                return third
             # Places nearer to each other than those of windows may still be on two dies.
             nearest = self.pair.get(self.block_bytes, 0.0)
             return self.block_bytes if nearest > APART * self.one_die else beyond // 2
@@ -175,6 +156,10 @@ class Seen:
         return beyond * 3 // 4 if self._conflicts(apart) else beyond // 2
 
     @property
+    def _kinds_differ(self) -> bool:
+        return kinds_within.differ(self.window, self.one_die)
+
+    @property
     def _beyond(self) -> int | None:
         """The first window that is faster than a single place."""
         if len(self.window) < 2:
@@ -185,6 +170,18 @@ class Seen:
             return None
         beyond = next((w for w, iops in self.window.items() if iops > APART * self.one_die), None)
         return beyond if beyond is not None and self._steady(beyond) else None
+
+    def _third_page(self, beyond: int) -> int:
+        """The stripe of three pages of which the third, if it takes twice as long as the others,
+        makes a window of four as slow as one; 0 where places are not that near to each other."""
+        return beyond * 3 // 8 if beyond >= 8 * self.grid_bytes else 0
+
+    def _first_apart(self, beyond: int) -> int | None:
+        """The stripe by pairs; ``None`` where one of them was not measured."""
+        tried = kinds_within.stripes_tried(beyond)
+        if any(distance not in self.pair for distance in tried):
+            return None
+        return next((distance for distance in tried if not self._conflicts(distance)), None)
 
     def _is_even(self, window: int) -> bool:
         """Whether two dies share a window in halves, although it gains no more than 4/3: a queue
@@ -229,9 +226,11 @@ class Seen:
         rise by far more than other load makes of one rate, they may fall afterwards."""
         inside = [iops for window, iops in self.window.items() if window < beyond]
         after = [iops for window, iops in self.window.items() if window >= beyond]
-        if ALIKE * min(inside) <= max(inside):
+        far = _FAR_MIN * self.one_die
+        of_kinds = self._kinds_differ and max(after) > far and _FALL_MAX * min(inside) > max(inside)
+        if ALIKE * min(inside) <= max(inside) and not of_kinds:
             return False
-        fastest, far = itertools.accumulate(after, max), _FAR_MIN * self.one_die
+        fastest = itertools.accumulate(after, max)
         return all(
             ALIKE * later > earlier or (most > far and _FALL_MAX * later > most)
             for (earlier, later), most in zip(itertools.pairwise(after), fastest, strict=False)
@@ -246,7 +245,8 @@ class Seen:
         if stripe is None or not self.across:
             return None
         longer = {b: self.one_die / iops for b, iops in self.across.items() if b < stripe}
-        if any(times > _MORE_THAN_TWICE for times in longer.values()):
+        kind = kinds_within.slowest(self.pair, stripe, self.one_die) if self._kinds_differ else 1.0
+        if any(times > _MORE_THAN_TWICE * kind for times in longer.values()):
             return None
         page = next((b for b, times in longer.items() if times >= TWICE), stripe)
         sure = all((times > _ONE_READ) == (b >= page) for b, times in longer.items())
@@ -400,11 +400,17 @@ class Seen:
         known or nothing is left to try."""
         stripe = self.stripe_bytes
         if stripe is None:
-            return [] if self._beyond is None else self._missing([self._beyond // 2], distance_max)
+            beyond = self._beyond
+            if beyond is None:
+                return []
+            tried = kinds_within.stripes_tried(beyond) if self._kinds_differ else [beyond // 2]
+            return self._missing(tried, distance_max)
         limit = min(UNITS_MAX, distance_max // stripe)
         powers = [2**k * stripe for k in range(limit.bit_length()) if 2**k <= limit]
         if stripe == self.grid_bytes:
             powers = [self.block_bytes, *powers]
+        elif third := self._third_page(2 * stripe):
+            powers = [third, *powers]
         if missing := self._missing(powers, distance_max):
             return missing
         turn, bank = self.turn, self.bank_bytes
@@ -420,79 +426,15 @@ class Seen:
         return [d for d in distances if d not in self.pair and d <= distance_max]
 
     @property
-    def flat_depths(self) -> tuple[int | None, int | None]:
-        """The most outstanding reads of the other place that do not slow down the one read, and
-        the fewest that do; ``None`` where there are none."""
-        if not self.beside:
-            return None, None
-        depths, rates = list(self.beside), list(self.beside.values())
-        for index in range(1, len(depths)):
-            # Each depth is compared with the one before, because the end of a point, when no reads
-            # are left to issue, lowers the rate step by step.
-            if max(rates[index:]) < _WAITS * rates[index - 1]:
-                return depths[index - 1], depths[index]
-            if rates[index] > rates[index - 1] / _WAITS and index > 1:
-                return None, None
-        return depths[-1], None
-
-    def depths_wanted(self) -> list[int]:
-        """The depths to measure next; the list is empty when the queue depth is known."""
-        if not self.beside:
-            return list(DEPTHS)
-        flat, waits = self.flat_depths
-        if flat is None or waits is None or waits - flat <= 1:
-            return []
-        step = max(1, (waits - flat) // _REFINED)
-        return list(range(flat + step, waits, step))
+    def queue(self) -> QueueEnd:
+        """What reads that meet a full queue show of it."""
+        return QueueEnd(self.beside)
 
     @property
     def queue_depth(self) -> int | None:
         """The number of commands that the drive accepts at a time; ``None`` where no number of them
         made reads wait."""
-        ends = None if self.is_shared else self.queue_end
-        if ends is None or abs(ends - round(ends)) > _BETWEEN:
-            return None
-        return round(ends)
-
-    @property
-    def queue_end(self) -> float | None:
-        """The depth at which the queue ends, from the time that a read waits; ``None`` where none
-        does.
-
-        The die of the other place serves r reads per second, one every 1/r. As long as the queue
-        has room, the one read repeats every P seconds. From a depth k on, each further read of the
-        other place adds a wait of 1/r. A read has left the queue for P - 1/r before the next one
-        needs its place, which shortens the wait by this time. Therefore k is (P - 1/r) r above the
-        last depth that leaves the one read a place.
-        """
-        flat, waits = self.flat_depths
-        if flat is None or waits is None or waits - flat > 1:
-            return None
-        deepest, slowest = self._slowest
-        if slowest >= _WAITS_LONG * self.beside[flat] or deepest <= waits:
-            return None
-        # At the largest depth the one read is still served at times.
-        other = slowest * (1 - 1 / (deepest - waits + 1))
-        for _ in range(_ROUNDS):
-            if self.beside[waits] <= other:
-                return None
-            alone_s, waiting_s = (1 / (self.beside[depth] - other) for depth in (flat, waits))
-            start = waits - (waiting_s - alone_s) * other
-            other = slowest / (1 + 1 / (alone_s * other + deepest - start))
-        return start + 2 - alone_s * other
-
-    @property
-    def _slowest(self) -> tuple[int, float]:
-        """The largest depth, with its rate. As the one read is served less and less often, each
-        depth lowers the rate by less than the one before; a depth that lowers it by more was held
-        up, as by a read that hangs at the end of the point."""
-        points = list(self.beside.items())
-        while len(points) > 3:
-            (_, before), (_, rate), (_, last) = points[-3:]
-            if rate - last <= before - rate + _HELD_UP * rate:
-                break
-            points.pop()
-        return points[-1]
+        return None if self.is_shared else self.queue.depth
 
 
 def _doubled(number: int, most: int) -> list[int]:

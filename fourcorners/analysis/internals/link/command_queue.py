@@ -140,7 +140,7 @@ def queue_depth(view: View) -> Answer:
         if beyond and max(beyond) > _NO_MORE * beyond[0]:
             said = say("gains_beyond", depth=depth, gain=max(beyond) / beyond[0])
             return unknown(said, detail=detail, evidence=[*evidence, *ids(RANDOM(view))])
-        off = (seen.queue_end or 0.0) - depth
+        off = (seen.queue.end or 0.0) - depth
         goodness = {"off_a_whole_number": off}
         if abs(off) + _queue_end_error(view, seen) > _HALF:
             return unknown(say("pace", depth=depth), detail=detail, evidence=evidence)
@@ -184,8 +184,8 @@ def _queue_end_error(view: View, seen: Seen) -> float:
     the difference of two rates, that of both places and r. If each is off by a share s, x is off by
     sqrt(2) s x (1 + x).
     """
-    _, waits = seen.flat_depths
-    meanwhile = (waits or 0) + 2 - (seen.queue_end or 0.0)
+    _, waits = seen.queue.flat
+    meanwhile = (waits or 0) + 2 - (seen.queue.end or 0.0)
     share = two_sided_t(math.inf) * view.once(pace.scatter)
     return math.sqrt(2) * share * meanwhile * (1 + meanwhile)
 
