@@ -45,6 +45,9 @@ AFTER_PAUSE_BYTES_MIN = 64 * MIB
 """More than a write buffer takes."""
 AGAIN, AGAIN_MAX = 4, 24
 """Parts overwritten at random after all pauses, so many at a time, until what they gave is used."""
+RENEWED = 2
+"""Times that a drive without TRIM is written in sequence. What is moved the first time may lie in
+one block with what the host writes, and is no longer valid only after the second time."""
 AFTER_TRIM = 12
 """Parts overwritten at random after TRIM."""
 LOGGED_IOS = 2**19
@@ -183,11 +186,13 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     laid = tuple(
         sequential("laid", f"laid/{n}", n * laid_bytes, laid_bytes, block) for n in range(LAID)
     )
-    # Written in sequence once more, a drive that cannot be trimmed has its spare blocks without
-    # valid data as well. In real time that would wear a drive for hours.
+    # Written in sequence, a drive that cannot be trimmed has spare blocks without valid data, too.
+    # In real time that would wear a drive for hours.
     renews = subject.no_trim_reason is not None and subject.kind == "simulated"
     emptying: tuple[Measurement, ...] = (
-        (sequential("renewed", "renewed", 0, fill_bytes, fill_block),)
+        tuple(
+            sequential("renewed", f"renewed/{n}", 0, fill_bytes, fill_block) for n in range(RENEWED)
+        )
         if renews
         else tuple(overwrite(2 * CHUNKS + n, "trimmed") for n in range(AFTER_TRIM))
     )
@@ -203,7 +208,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     def after_laying(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
         last = measured[f"laid/{LAID - 1}"].write
-        partly = renews and measured["renewed"].write.bytes < fill_bytes
+        partly = any(one.write.bytes < fill_bytes for one in measured.of_stage("renewed"))
         if "beside" in measured or last.bytes < laid_bytes or partly:
             return ()
         return (beside(BESIDE_PACE * last.bytes / last.elapsed_s),)
@@ -219,7 +224,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             f"{chosen_size(paused)} at random after each, and up to {AGAIN_MAX} parts more "
             "until it is as slow as before",
             **(
-                {"written again": "all, in sequence, as it cannot be trimmed"}
+                {"written again": f"all, {RENEWED} times in sequence, as it cannot be trimmed"}
                 if renews
                 else {"TRIM": f"of everything, then {AFTER_TRIM} parts more"}
             ),

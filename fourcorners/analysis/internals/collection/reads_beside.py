@@ -1,4 +1,4 @@
-"""Reads of several places while a drive without valid data to move is written in sequence."""
+"""Reads of several places while a drive is written in sequence, in the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fourcorners.recording import IoLog
 from fourcorners.recording.arrays import Floats
 
 BESIDE = pick(TEST, "read", stage="beside")
-"""The reads during sequential writes that move no valid data."""
+"""The reads during sequential writes."""
 
 
 @dataclass(frozen=True)
