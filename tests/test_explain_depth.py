@@ -1,8 +1,5 @@
 """Link, command queue and reordering as the probe finds them follow the drive's own."""
 
-import heapq
-import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +9,6 @@ from analysis_fixture import FakeRun
 from explain_fixture import small_ssd, view_of
 
 import fourcorners as fc
-from fourcorners.analysis.internals.flash import parallel_units
 from fourcorners.analysis.internals.link import command_queue, generation
 from fourcorners.analysis.internals.resolver import Resolver
 from fourcorners.analysis.spec_sheet import rows_of
@@ -332,137 +328,6 @@ def test_packets_of_several_sizes_are_considered(payload: int) -> None:
 def test_the_knee_is_where_nothing_more_is_gained() -> None:
     assert command_queue.knee({1: 100.0, 2: 150.0, 4: 200.0, 8: 201.0, 16: 199.0}, 1.03) == 4
     assert command_queue.knee({1: 100.0, 2: 150.0, 4: 200.0}, 1.03) is None
-
-
-DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64, 128, 256])
-
-
-def _network(units: int, unit_us: float, station_us: float, delay_us: float) -> dict[int, float]:
-    """Rates of commands that pass a station, one unit at random and a delay, first come first
-    served, simulated one by one."""
-    rates = {}
-    for depth in map(int, DEPTHS):
-        chance = random.Random(depth)
-        ready, free, station, ends = [0.0] * depth, [0.0] * units, 0.0, []
-        for _ in range(4000):
-            station = max(heapq.heappop(ready), station) + station_us
-            unit = chance.randrange(units)
-            free[unit] = max(station, free[unit]) + unit_us
-            ends.append(free[unit] + delay_us)
-            heapq.heappush(ready, ends[-1])
-        ends.sort()
-        rates[depth] = 3200 / (ends[-400] - ends[400]) * 1e6
-    return rates
-
-
-@pytest.mark.parametrize("units", [8, 16, 32])
-def test_units_are_told_from_the_curve_of_the_queue(units: int) -> None:
-    finding, _ = parallel_units.told(_network(units, 70, 1, 20), None, None, ())
-    assert finding.value == pytest.approx(units, rel=0.15)
-    assert finding.interval is not None
-    assert finding.interval[0] <= units <= finding.interval[1]
-
-
-def _conflicting(dies: int) -> parallel_units.Conflicting:
-    return parallel_units.Conflicting(dies, 1e6 / 70, ["conflicts"])
-
-
-def test_where_reads_wait_for_those_of_other_places_the_curve_counts_no_units() -> None:
-    curve = _network(16, 70, 1, 20)
-    finding, _ = parallel_units.told(curve, None, None, (), waits_for_others=True)
-    assert (finding.value, finding.said.code) == (None, "waits_for_others")
-    # Conflicts count them all the same.
-    finding, _ = parallel_units.told(curve, None, _conflicting(16), (), waits_for_others=True)
-    assert finding.value == 16
-
-
-def test_units_behind_a_busy_station_are_told_by_conflicts_only() -> None:
-    busy = _network(32, 70, 10, 20)
-    finding, _ = parallel_units.told(busy, None, None, ["queue"])
-    assert finding.verdict == "not identifiable"
-    finding, _ = parallel_units.told(busy, None, _conflicting(32), ["queue"])
-    assert (finding.value, finding.interval) == (32, None)
-    assert finding.evidence == ["conflicts", "queue"]
-    assert finding.said.code == "conflicts_alone"
-
-
-@pytest.mark.parametrize(("planes", "code"), [(2, "planes_together"), (8, "conflicts_alone")])
-def test_planes_that_read_pairs_together_need_not_read_random_places_so(
-    planes: int, code: str
-) -> None:
-    # The station passes 100,000 reads a second: fewer than 16 dies serve, and more than 4.
-    conflicting = replace(_conflicting(32), planes=planes)
-    finding, _ = parallel_units.told(_network(32, 70, 10, 20), None, conflicting, ["queue"])
-    assert finding.said.code == code
-    assert finding.value == (None if code == "planes_together" else 32)
-
-
-def test_dies_that_conflict_are_the_units_where_the_curve_agrees() -> None:
-    finding, odd = parallel_units.told(_network(16, 70, 1, 20), None, _conflicting(18), ["queue"])
-    assert (finding.value, finding.interval, odd) == (18, None, None)
-    assert finding.evidence == ["conflicts", "queue"]
-
-
-def test_two_ways_that_disagree_are_told() -> None:
-    _, odd = parallel_units.told(_network(16, 70, 1, 20), None, _conflicting(64), ["queue"])
-    assert odd is not None
-    assert odd.value == pytest.approx(16 / 64, rel=0.15)
-
-
-def test_dies_are_counted_where_the_curve_shows_fewer() -> None:
-    units, _ = parallel_units.told(_network(16, 70, 1, 20), None, _conflicting(24), ["queue"])
-    assert units.value == 24
-    assert units.interval is not None
-    assert units.interval[0] <= 16
-    assert units.interval[1] >= 24
-    assert units.said.code == "independent"
-    assert units.evidence == ["conflicts", "queue"]
-
-
-@pytest.mark.parametrize("station_us", [1, 5])
-def test_more_reads_than_the_dies_can_serve_contradict_them(station_us: int) -> None:
-    units, odd = parallel_units.told(
-        _network(32, 70, station_us, 20), None, _conflicting(10), ["queue"]
-    )
-    assert units.verdict == "not identifiable"
-    assert odd is not None
-    assert odd.evidence == ["conflicts", "queue"]
-
-
-def test_a_gain_above_the_dies_is_none_that_contradicts_them() -> None:
-    # One read alone spends more time elsewhere than on its die.
-    curve = _network(8, 70, 1, 100)
-    assert curve[256] > 12 * curve[1]
-    units, odd = parallel_units.told(curve, None, _conflicting(8), ["queue"])
-    assert (units.value, odd) == (8, None)
-
-
-def test_no_fewer_units_are_told_than_one_place_allows() -> None:
-    curve = {1: 16667.0, 2: 31270.0, 4: 54705.0, 8: 82610.0, 16: 104548.0, 32: 118203.0}
-    curve |= {64: 125707.0, 128: 127714.0, 256: 128535.0}  # of eight units of 60 us
-    finding, _ = parallel_units.told(curve, None, None, ["queue"], 16667.0)
-    assert finding.value == 8
-    assert finding.interval is not None
-    assert 7.7 < finding.interval[0] <= 8 <= finding.interval[1]
-
-
-def test_a_queue_that_gains_nothing_is_one_unit() -> None:
-    finding, _ = parallel_units.told(dict.fromkeys((1, 2, 4, 8), 1000.0), 1, None, ())
-    assert finding.value == 1
-
-
-def test_units_behind_a_busy_path_are_told_by_conflicts_only() -> None:
-    """As of a foreign drive (number 52 of seed 4867065): eight planes behind one slow bus."""
-    curve, path_s = _network(8, 27, 100, 20), 100e-6
-    assert curve[256] < 1.5 * curve[1]
-    finding, _ = parallel_units.told(curve, None, None, ["queue"], path_s=path_s)
-    assert finding.said.code == "parallel_units.path"
-    finding, _ = parallel_units.told(curve, None, _conflicting(8), ["queue"], path_s=path_s)
-    assert (finding.value, finding.interval) == (8, None)
-    finding, _ = parallel_units.told(curve, None, None, ["queue"], 1e6 / 127)
-    assert finding.said.code == "parallel_units.more_than_one"
-    finding, _ = parallel_units.told(_network(1, 70, 10, 20), None, None, (), 1e6 / 70, 10e-6)
-    assert finding.value == 1
 
 
 def test_no_two_recordings_of_a_probe_have_one_id() -> None:

@@ -258,6 +258,12 @@ def told(
         # A count that the estimate confirms has no interval.
         found = known(dies, say("counted", **shown), detail=detail, evidence=both)
         return found.checked(Assumption.UNITS_ALIKE, True, evidence), None
+    assert conflicting is not None
+    alone = dies / conflicting.planes
+    if conflicting.planes > 1 and (low <= alone <= high or abs(units / alone - 1) < UNSURE):
+        said = say("planes_apart", dies=dies, planes=conflicting.planes, **shown)
+        found = known(alone, said, detail=detail, evidence=both)
+        return found.checked(Assumption.UNITS_ALIKE, True, evidence), None
     # Conflicts count, while the curve estimates. A smaller estimate may come from something that
     # units share, such as channels, which the network does not have; or places conflict that are on
     # different units.
