@@ -63,7 +63,12 @@ def test_a_limit_that_reads_meet_as_well_is_no_end_of_a_cache(
 
 @pytest.mark.parametrize(
     ("rested", "after", "code", "tested"),
-    [(450e6, 440e6, "measured", True), (450e6, 215e6, "reads_too", False)],
+    [
+        (450e6, 440e6, "measured", True),
+        (450e6, 215e6, "reads_too", False),
+        (180e6, 130e6, "reads_too", False),
+        (450e6, 320e6, "measured", True),
+    ],
 )
 def test_what_slows_down_reads_as_well_is_no_end_of_a_cache(
     rested: float, after: float, code: str, tested: bool
@@ -78,7 +83,8 @@ def test_what_slows_down_reads_as_well_is_no_end_of_a_cache(
     assert found.said.code.split(".")[-1] == code
     assert [answer.value is not None for answer in (found, rate)] == [tested, tested]
     checked = [check.holds for check in found.checks if check.assumption == "reads_keep_pace"]
-    assert checked == [True] * tested
+    # Reads that are slower, but by far less than the writes, leave it open.
+    assert checked == [True] * (rested < 1.2 * after)
 
 
 def test_reads_that_are_slower_than_writes_do_not_show_whether_heat_slows_them() -> None:

@@ -35,6 +35,14 @@ class Slower:
         """Whether they are slower by as much as a burst is past a bend."""
         return self.ratio >= SLOWER_MIN
 
+    def explains(self, fall: float, slow_rate: float) -> bool:
+        """Whether what slows down these reads may also be what slows down writes by so many times,
+        to this rate in bytes per second: by the same factor, at least by its root, or to the same
+        rate. Reads of other cells, or beside data that is moved, are slower by less."""
+        slowest = min(m.bytes_per_second for m in self.shown)
+        alike = self.ratio**2 >= fall or slowest <= SLOWER_MIN * slow_rate
+        return self.are_slower and alike
+
     def would_show(self, slow_rate: float) -> bool:
         """Whether reads that are held to this rate, in bytes per second, would be slower."""
         return max(m.bytes_per_second for m in self.shown) >= SLOWER_MIN * slow_rate

@@ -345,7 +345,7 @@ def size(view: View) -> Answer:
 
 def _tested(view: View, answer: Answer, found: _Found) -> Answer:
     reads = view.once(other_causes.reads_after_fill)
-    if reads is None or not reads.would_show(found.bend.slow_rate):
+    if reads is None or reads.are_slower or not reads.would_show(found.bend.slow_rate):
         return answer
     return answer.checked(Assumption.READS_KEEP_PACE, True, ids(reads.shown))
 
@@ -397,13 +397,10 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
         said = say("slc_cache_bytes.as_slow_before", size=found.sizes[0], rate=found.bend.slow_rate)
         return unknown(said, evidence=[*ids([found.burst]), *ids(earlier)])
     reads = view.once(other_causes.reads_after_fill)
-    if reads is not None and reads.are_slower:
-        said = say(
-            "slc_cache_bytes.reads_too",
-            size=found.sizes[0],
-            slower=found.bend.fast_rate / found.bend.slow_rate,
-            reads=reads.ratio,
-        )
+    fall, slow_rate = found.bend.fast_rate / found.bend.slow_rate, found.bend.slow_rate
+    if reads is not None and reads.explains(fall, slow_rate):
+        size = found.sizes[0]
+        said = say("slc_cache_bytes.reads_too", size=size, slower=fall, reads=reads.ratio)
         return unknown(said, evidence=ids([found.burst, *reads.shown]))
     recovery = view.once(_recovery)
     if recovery is not None and recovery.is_none:
