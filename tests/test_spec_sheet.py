@@ -53,6 +53,17 @@ def claim(value: float, quantity: Any = "random_read", high: float | None = None
     return Claim(quantity, value, high, "is" if high is None else "between", "a sheet", "")
 
 
+def test_a_rate_whose_seconds_differ_too_much_for_an_interval_comes_with_them() -> None:
+    unsteady = run_with(16_000.0, swing=0.9, seconds=2)
+    row = next(row for row in rows_of(find(unsteady)) if row["quantity"] == "random_read")
+    assert row["interval"] is None
+    assert row["seconds"] == pytest.approx((1_600.0, 30_400.0))
+    assert row["conditions"].endswith("not steady: seconds of 1,600 to 30,400 IOPS")
+    even = run_with(16_000.0, seconds=2)
+    row = next(row for row in rows_of(find(even)) if row["quantity"] == "random_read")
+    assert row["seconds"] is None
+
+
 def test_the_sheet_has_the_best_rate_and_the_wait_of_a_single_request() -> None:
     rows = {row["quantity"]: row for row in rows_of(find(run_with(20_000.0)))}
     assert rows["random_read"]["value"] == 20_000

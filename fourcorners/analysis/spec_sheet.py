@@ -12,7 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
+
 from fourcorners import wording
+from fourcorners.analysis.consistency import full_seconds
 from fourcorners.analysis.estimate import of_point
 from fourcorners.analysis.highest import highest
 from fourcorners.analysis.quantity import (
@@ -82,7 +85,8 @@ _P999 = next(one for one in QUANTILES if one.percentile == 99.9)
 @dataclass(frozen=True)
 class Row:
     """One measured figure; ``value`` and ``interval`` carry ``unit``. ``interval`` is ``None``
-    where the recordings cannot tell."""
+    where the recordings cannot tell; ``seconds`` are then the least and the greatest rate of a
+    second, where it is these that differ so much."""
 
     quantity: str
     title: str
@@ -91,6 +95,7 @@ class Row:
     interval: tuple[float, float] | None
     conditions: str
     evidence: tuple[str, ...]
+    seconds: tuple[float, float] | None = None
 
 
 Outcome = Literal["reached", "not reached", "not measured", ""]
@@ -295,6 +300,17 @@ def _telling(interval: tuple[float, float] | None, value: float) -> tuple[float,
     return interval
 
 
+def _with_seconds(row: Row, one: Measured) -> Row:
+    """A row of IOPS without an interval, with what its seconds say of it: a mean over a few that
+    differ, as while a write buffer fills and empties, need not come again."""
+    rates = full_seconds(np.asarray(one.second_ios, np.float64), one.elapsed_s)
+    if len(rates) < 2 or rates.max() == rates.min():
+        return row
+    seconds = (float(rates.min()), float(rates.max()))
+    unsteady = say("spec_sheet.unsteady", slowest=seconds[0], fastest=seconds[1])
+    return replace(row, seconds=seconds, conditions=f"{row.conditions}; {unsteady.text}")
+
+
 def _conditions(one: Measured) -> str:
     parts = []
     if one.block_bytes is not None and one.block_bytes != SMALL_BYTES:
@@ -333,7 +349,9 @@ def _rates(run: RunData, turns: bool) -> list[Row]:
             row = _row(run, f"random_{operation}", found.point, IOPS, "IOPS")
             if row is not None:
                 told = None if is_of_first_writes(found.point) else found.interval
-                rows.append(replace(row, interval=_telling(told, row.value)))
+                row = replace(row, interval=_telling(told, row.value))
+                differs = told is not None and row.interval is None
+                rows.append(_with_seconds(row, found.point) if differs else row)
     return [row for row in rows if row is not None]
 
 

@@ -37,14 +37,16 @@ _SMALL_BYTES = 4096
 
 
 def _again(claim: PageSentence, drive: KnownDrive | None, column: str, within: float) -> Ruling:
-    """The figure agrees with the repetition of the suite, or the repetition is in its interval."""
+    """The figure agrees with the repetition of the suite, or the repetition is in its interval, or
+    between the slowest and the fastest second that the figure comes with."""
     if drive is None or not claim.evidence:
         return UNTOLD
     row = next((m for (id, _), m in drive.repeated.items() if id == claim.evidence[0]), None)
     true = None if row is None else _figure(row, column)
     if true is None:
         return UNTOLD
-    value, interval = claim.numbers["value"], claim.numbers.get("interval")
+    value = claim.numbers["value"]
+    interval = claim.numbers.get("interval") or claim.numbers.get("seconds")
     low, high = interval or (value, value)
     wide = 1 + (within if interval else max(within, BARE_WITHIN))
     return require(
