@@ -59,7 +59,7 @@ def test_a_rate_whose_seconds_differ_too_much_for_an_interval_comes_with_them() 
     assert row["interval"] is None
     assert row["seconds"] == pytest.approx((1_600.0, 30_400.0))
     assert row["conditions"].endswith("not steady: seconds of 1,600 to 30,400 IOPS")
-    even = run_with(16_000.0, seconds=2)
+    even = run_with(16_000.0, swing=0.3, seconds=2)
     row = next(row for row in rows_of(find(even)) if row["quantity"] == "random_read")
     assert row["seconds"] is None
 

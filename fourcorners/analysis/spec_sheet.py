@@ -54,6 +54,10 @@ interval that counts instead."""
 FLUSHES_MIN = 500
 """Flushes of which five are the slowest hundredth; see :data:`TAIL_IOS_MIN`."""
 
+UNSTEADY_RATIO = 2.0
+"""Fastest over slowest second, from which a rate without an interval comes with both: readers take
+a bare figure for good within a factor of two, as the arena of sentences does."""
+
 TELLING_MAX = 10.0
 """Bounds this many times a figure, or more, tell nothing of it: one second of reads, the fastest of
 a hundred places, would lie between kilobytes and gigabytes a second."""
@@ -304,7 +308,7 @@ def _with_seconds(row: Row, one: Measured) -> Row:
     """A row of IOPS without an interval, with what its seconds say of it: a mean over a few that
     differ, as while a write buffer fills and empties, need not come again."""
     rates = full_seconds(np.asarray(one.second_ios, np.float64), one.elapsed_s)
-    if len(rates) < 2 or rates.max() == rates.min():
+    if len(rates) < 2 or rates.max() <= UNSTEADY_RATIO * rates.min():
         return row
     seconds = (float(rates.min()), float(rates.max()))
     unsteady = say("spec_sheet.unsteady", slowest=seconds[0], fastest=seconds[1])
@@ -350,8 +354,7 @@ def _rates(run: RunData, turns: bool) -> list[Row]:
             if row is not None:
                 told = None if is_of_first_writes(found.point) else found.interval
                 row = replace(row, interval=_telling(told, row.value))
-                differs = told is not None and row.interval is None
-                rows.append(_with_seconds(row, found.point) if differs else row)
+                rows.append(row if row.interval else _with_seconds(row, found.point))
     return [row for row in rows if row is not None]
 
 
