@@ -310,10 +310,17 @@ impl ForeignDrive {
                     }
                     let still_ns = time_ns - self.stirred_ns;
                     if self.outstanding_count > 0 && still_ns > STANDSTILL_NS_MAX {
+                        let waited = if time_ns == u64::MAX {
+                            "and it was asked to go on until one is done".to_string()
+                        } else {
+                            format!(
+                                "and none was done in {} s of its time",
+                                still_ns / 1_000_000_000
+                            )
+                        };
                         return wrong(format!(
-                            "it completes nothing: {} outstanding, and none was done in {} s of its time",
-                            self.outstanding_count,
-                            still_ns / 1_000_000_000
+                            "it completes nothing: {} outstanding, {waited}",
+                            self.outstanding_count
                         ));
                     }
                     self.now_ns = time_ns;

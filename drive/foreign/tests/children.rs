@@ -144,8 +144,8 @@ fn a_child_that_hangs_is_not_waited_for_any_longer() {
     assert!(begin.elapsed() < Duration::from_secs(20));
 }
 
-#[test]
-fn a_request_that_never_completes_ends_the_wait_although_the_clock_goes_on() {
+/// A child whose clock goes on, and which completes nothing.
+fn forgetting() -> ForeignDrive {
     let script = r#"
 import struct, sys
 out = sys.stdout.buffer
@@ -159,6 +159,12 @@ while True:
 "#;
     let mut drive = ForeignDrive::start(&command(&["python3", "-c", script]), 1).unwrap();
     drive.prepare(1, 4096).unwrap();
+    drive
+}
+
+#[test]
+fn a_request_that_never_completes_ends_the_wait_although_the_clock_goes_on() {
+    let mut drive = forgetting();
     // A drive that is idle may be so for long.
     drive.idle(10_000_000_000_000).unwrap();
     let begin_ns = drive.submit(0, &READ);
@@ -167,6 +173,17 @@ while True:
     let error = drive.wait(begin_ns + 700_000_000_000, &mut done).unwrap_err().to_string();
     assert!(
         error.contains("it completes nothing: 1 outstanding, and none was done in 700 s"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_request_that_is_forgotten_is_told_without_a_time_that_never_comes() {
+    let mut drive = forgetting();
+    drive.submit(0, &READ);
+    let error = drive.wait(u64::MAX, &mut Vec::new()).unwrap_err().to_string();
+    assert!(
+        error.contains("1 outstanding, and it was asked to go on until one is done"),
         "{error}"
     );
 }
