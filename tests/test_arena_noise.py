@@ -52,6 +52,13 @@ def test_levels_beyond_reason_are_refused(levels: list[float], why: str) -> None
         fc.arena_explain(catalog=True, noise=[0.05, 0.1])
 
 
+def test_the_page_of_noise_is_for_drawn_drives_own_and_foreign(tmp_path: Path) -> None:
+    with pytest.raises(fc.UserError, match="leave out --catalog"):
+        fc.arena_explain(catalog=True, noise=[0.1], write=tmp_path)
+    with pytest.raises(fc.UserError, match="specimens"):  # which would be next, and are not here
+        fc.arena_explain(foreign=True, noise=[0.1], specimens=tmp_path, write=tmp_path)
+
+
 def test_every_drive_is_probed_at_every_level() -> None:
     def one(seed: int, index: int, *, noise: float) -> ProbedDrive:
         return ProbedDrive(index, f"{seed}", (), (), noise=noise)

@@ -222,10 +222,8 @@ def arena_explain(
     if not foreign:
         only_foreign(specimens)
     check_noise(noise)
-    if noise and (catalog or foreign) and write is not None:
-        raise UserError(
-            "--write with --noise is for own and foreign drives: leave out the other option"
-        )
+    if noise and catalog and write is not None:
+        raise UserError("--write with --noise is for drawn drives: leave out --catalog")
     if len(noise) > 1 and (catalog or target):
         raise UserError("--noise: use one level with --catalog and --target")
     if target:
