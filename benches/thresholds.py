@@ -42,6 +42,16 @@ FACTORS = (0.8, 1.25)
 SAME = 0.01
 DISCRETE = {truth.finding: truth.discrete for truth in TRUTHS}
 
+# A StopIteration within a generator becomes a RuntimeError.
+FAILURES = (
+    ArithmeticError,
+    AssertionError,
+    LookupError,
+    RuntimeError,
+    StopIteration,
+    ValueError,
+)
+
 Answers = dict[str, tuple[str, float | None, bool | None]]
 """The verdict and value of each finding, and whether it is wrong where the truth is known."""
 
@@ -132,7 +142,15 @@ def ask(measured: Run, names: set[str], true: dict[str, float]) -> Answers:
     for name in sorted(names):
         try:
             finding = resolver.finding(name)
-        except (ArithmeticError, AssertionError, LookupError, StopIteration, ValueError):
+        # A StopIteration within a generator becomes a RuntimeError.
+        except (
+            ArithmeticError,
+            AssertionError,
+            LookupError,
+            RuntimeError,
+            StopIteration,
+            ValueError,
+        ):
             answers[name] = ("fails", None, None)
             resolver = Resolver(measured)
             continue

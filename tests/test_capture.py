@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Thread, Timer
+from threading import Thread
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -53,14 +53,19 @@ def test_what_a_device_is_asked_for_is_captured(
     device: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = Path("/dev/shm") / f"capture-{os.getpid()}.parquet"
-    timer = Timer(0.4, direct, [device])
-    timer.start()
+
+    def asking() -> None:
+        _begun()
+        direct(device)
+
+    program = Thread(target=asking)
+    program.start()
     try:
         assert main(["capture", str(device), "--for", "2s", "-o", str(out)]) == 0
         table = pq.read_table(out).to_pydict()
         header = fc.trace_info(out).header
     finally:
-        timer.join()
+        program.join()
         out.unlink(missing_ok=True)
     # What looks at a new device, such as udev, reads.
     writes = [
@@ -83,20 +88,27 @@ def test_what_a_device_is_asked_for_is_captured(
     assert not list((TRACEFS / "instances").glob("fourcorners-*"))
 
 
+def _begun() -> Path:
+    """The events of this process's capture, from the moment at which all of them are noted."""
+    instance = TRACEFS / "instances" / f"fourcorners-{os.getpid()}"
+    # A loop device has a driver's queue; of its events this one is switched on last.
+    last = instance / "events/block/block_rq_requeue/enable"
+    while not last.exists() or last.read_text().strip() != "1":
+        time.sleep(0.01)
+    return instance
+
+
 def _during(work: Callable[[], None], device: Path, out: Path) -> list[dict[str, Any]]:
     """What a device is asked for while ``work`` runs in a thread of its own."""
     failed: list[BaseException] = []
 
     def run() -> None:
-        instances = TRACEFS / "instances"
-        while not (found := list(instances.glob(f"fourcorners-{os.getpid()}"))):
-            time.sleep(0.01)
-        time.sleep(0.2)
+        instance = _begun()
         try:
             work()
         except BaseException as error:
             failed.append(error)
-        if found[0].is_dir():
+        if instance.is_dir():
             signal.raise_signal(signal.SIGINT)
 
     thread = Thread(target=run, daemon=True)

@@ -24,13 +24,15 @@ def test_what_limits_writes_is_not_told_from_their_pace_alone(
 ) -> None:
     """Rates over that at the end of the fill: of random writes, and of its first bytes."""
     cliff = SimpleNamespace(fresh_s=1.0)
-    curve = SimpleNamespace(rate=lambda begin, _: 1e8 * (first if begin < 1e8 else 1.0))
+    curve = SimpleNamespace(
+        count_bytes=[0.0, 1e9], rate=lambda begin, _: 1e8 * (first if begin < 1e8 else 1.0)
+    )
     replaced: dict[str, Any] = {
         "parts": lambda _: [(1e8 * fresh, 1.0)],
         "completion_curve": lambda *_: curve,
         "OVERWRITE": lambda _: [],
         "FILL": lambda _: [None],
-        "_user_bytes": lambda _: 1e9,
+        "filled_bytes": lambda _: 1e9,
     }
     for name, value in replaced.items():
         monkeypatch.setattr(spare_area, name, value)
