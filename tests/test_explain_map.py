@@ -1,6 +1,7 @@
 """A drive that has to write its map back from some point on: no buffer, and no superblock."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.collection import superblock
 from fourcorners.analysis.internals.collection.reads_beside import Waits
+from fourcorners.analysis.internals.nand import read_cost
+from fourcorners.analysis.internals.nand.programs import beside_s
 
 LINK = 270e6
 
@@ -105,3 +108,44 @@ def test_waits_shorter_than_any_erasure_are_for_none(
     else:
         assert answer.value is None
         assert answer.said.code == "short"
+
+
+def _one_die() -> FakeRun:
+    """A drive with one die, the map of which is on the flash: a read takes 73 us of the array and
+    as long again for its part of the map, and a program 534 us."""
+    run = FakeRun()
+    for which, (operation, kind, seconds) in enumerate(
+        (
+            ("read", "read", 366e-6),
+            ("read", "just read", 205e-6),
+            ("read", "just written", 205e-6),
+            ("write", "plain", 666e-6),
+            ("write", "forced", 666e-6),
+        )
+    ):
+        run.add(f"probe-flush/{which}", operation, iops=1 / seconds, elapsed_s=1.0, kind=kind)
+        _alike(run, f"probe-flush/{which}", operation, seconds)
+    about: dict[str, Any] = {"kind": "never written", "part_bytes": 4096}
+    run.add("probe-trim/never", "read", iops=1 / 44e-6, elapsed_s=1.0, **about)
+    _alike(run, "probe-trim/never", "read", 44e-6)
+    for window in (4096, 8192, 16384):
+        recording = f"probe-conflicts/window/{window}"
+        run.add(recording, "read", iops=1 / 73e-6, window_bytes=window, queue_depth=64)
+    return run
+
+
+def _alike(run: FakeRun, recording: str, operation: str, seconds: float) -> None:
+    bounds = np.array([round(1e9 * seconds)])
+    run.histograms[recording, operation] = (bounds, bounds, np.array([round(1 / seconds)]))
+
+
+def test_a_read_whose_part_of_the_map_is_at_hand_comes_from_no_memory() -> None:
+    """Else a forced write has at least as much beside its program as such a read takes, which has
+    the array's read in it: 381 us for a program of 534 us."""
+    view = view_of(_one_die(), mapping_unit=4096)
+    cost = read_cost.read_cost(view)
+    assert cost is not None
+    assert cost.memory_s is None
+    assert cost.idle_s == pytest.approx(205e-6, rel=0.01)
+    least, most = beside_s(view, cost)
+    assert least <= 666e-6 - 534e-6 <= most

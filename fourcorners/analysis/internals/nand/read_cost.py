@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from fourcorners.analysis.internals.caches.read_cache import from_memory
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.analysis.internals.view import View, pick
@@ -120,13 +121,16 @@ def read_cost(view: View) -> ReadCost | None:
     die_s = each_s if limits and one <= alone * (1 + rare) else None
     # A read of a drive that has to look up its mapping may take longer than one of the same place.
     idle = alone
+    of_flash = {s for s in (again, written) if s and view.once(from_memory, s)[0] is False}
     kept = again is not None and in_memory(again, alone, die_s, plain)
-    if again is not None and not kept and die_s is not None and die_s < again < alone:
+    no_memory = again in of_flash or (die_s is not None and again is not None and die_s < again)
+    if again is not None and not kept and no_memory and again < alone:
         idle = again
     cached = [
         seconds
         for seconds in (again, written)
         if seconds is not None
+        and seconds not in of_flash
         and seconds <= _MEMORY_MAX * idle
         and (die_s is None or seconds < die_s or in_memory(seconds, alone, die_s, plain))
     ]
