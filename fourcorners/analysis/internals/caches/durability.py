@@ -258,6 +258,13 @@ def _what(
                 if plain > _AS_MEMORY_MAX * read:
                     # No look-up of the map makes it so long, as reads have one as well.
                     return False, False, say("durability.waits", shown=shown)
+                written = usual["just written"]
+                if cached * _MEDIUM_MIN <= min(plain, written) and (
+                    written <= _FORCED_ALIKE_MAX * cached
+                ):
+                    # At once it is read as what is long on the flash, and not from a buffer.
+                    shown = say("durability.times_written", times=shown, written=written)
+                    return False, False, say("durability.waits", shown=shown)
                 given = {"times": shown, "cached": cached, "unmapped": unmapped_s}
                 return None, None, say("durability.not_memory", **given)
             # A read cache has the data in any case, and shows the time of a command without the
