@@ -81,6 +81,8 @@ def test_an_order_is_what_a_queue_of_two_cannot_gain(
         pytest.param((247, 253, 256, 260, 267, 263, 265, 256, 254), None, id="gains less"),
         pytest.param((200, 218, 275, 333, 387, 414, 415, 415, 414), None, id="a little more"),
         pytest.param((156, 161, 168, 175, 187, 192, 180, 162, 161), None, id="goes on by chance"),
+        pytest.param((268, 274, 359, 434, 494, 543, 539, 533, 292), 32, id="a read hangs"),
+        pytest.param((160, 172, 286, 449, 555, 652, 709, 654, 681), None, id="ends by chance"),
         pytest.param((400, 800, 1600, 3000, 3000, 3000, 3000, 3000, 3000), None, id="a volume"),
     ],
 )

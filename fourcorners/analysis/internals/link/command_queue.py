@@ -57,6 +57,9 @@ the host and the link take less of a command's time than the flash."""
 _HALF = 0.5
 """What is further from one whole number than this is nearer to another."""
 
+_MEDIAN_SQUARE = float(scipy.stats.chi2.median(1))
+"""The median of the squares of normal numbers, over their mean."""
+
 _DEPTHS_MIN = 4
 """A curve needs so many depths: as many as its model has parameters, and one more."""
 
@@ -101,6 +104,17 @@ def shows_its_end(by_depth: Mapping[int, float], depth: int) -> bool:
     first = 2 if 2 in by_depth and depth > 2 else 1
     gain = math.log(by_depth[depth] / by_depth[first])
     return gain > math.log(_NO_MORE_DISK) * math.log2(depth / first)
+
+
+def _last_step(by_depth: Mapping[int, float], depth: int) -> tuple[int, bool]:
+    """The depth before this one, and whether chance explains what all that follow gain on it.
+    Beyond the end of the queue nothing changes with the depth: rates differ there by chance alone,
+    which makes a step as large anywhere. The median step tells how much, since a read that hangs
+    lowers a single rate by far."""
+    before = max((d for d in by_depth if d < depth), default=depth)
+    beyond = [rate for d, rate in by_depth.items() if d >= depth]
+    square = float(np.median(np.diff(np.log(beyond)) ** 2)) / _MEDIAN_SQUARE
+    return before, float(np.median(beyond)) < _by_chance(square, len(beyond)) * by_depth[before]
 
 
 def asked(view: View) -> list[Measured]:
@@ -164,6 +178,10 @@ def queue_depth(view: View) -> Answer:
             # Too much for the scatter of most disks, and little for twice as many commands.
             said = say("gains_little_more", depth=depth)
             return unknown(said, detail=shown | {AT_LEAST: depth}, evidence=evidence)
+        before, is_chance = _last_step(by_depth, depth)
+        if is_chance:
+            said = say("pace", depth=depth)
+            return unknown(said, detail=shown | {AT_LEAST: before}, evidence=evidence)
         said = say("chooses", depth=depth, gain=by_depth[depth] / by_depth[1])
         return known(depth, said, detail=shown, evidence=evidence)
     return unknown(say("no_gain"), detail=detail, evidence=evidence)
@@ -241,5 +259,10 @@ def gain_by_chance(rates: Sequence[float]) -> float:
     steps = np.diff(np.log(rates))
     if not len(steps):
         return 1.0
-    variance = float(np.mean(steps**2)) / 2 * (1 + math.pi / 2 / len(rates))
-    return math.exp(float(scipy.stats.norm.isf(FALSE_ALARM)) * math.sqrt(variance))
+    return _by_chance(float(np.mean(steps**2)), len(rates))
+
+
+def _by_chance(square: float, count: int) -> float:
+    """The same for so many rates, from the mean square of the logarithm of a step."""
+    deviation = math.sqrt(square / 2 * (1 + math.pi / 2 / count))
+    return math.exp(float(scipy.stats.norm.isf(FALSE_ALARM)) * deviation)
