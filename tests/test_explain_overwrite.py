@@ -294,13 +294,16 @@ def _overwritten(late: Sequence[float]) -> FakeRun:
 
 
 _FALLING = [0.4 - 0.002 * part for part in range(30)]
+_STALLING = [2.0 if part % 30 == 0 else 4 * MIB / 1e8 for part in range(64)]
 
 
-@pytest.mark.parametrize(("late", "told"), [(_FALLING, True), ([0.4] * 30, False)])
+@pytest.mark.parametrize(
+    ("late", "told"), [(_FALLING, True), ([0.4] * 30, False), (_STALLING, True)]
+)
 def test_a_rate_that_does_not_change_past_the_cliff_is_none_of_collection(
     late: list[float], told: bool
 ) -> None:
-    """A drive that is too hot is held to a rate."""
+    """A drive that is too hot is held to a rate; one that collects in bursts stalls instead."""
     sizes = {"mapping_unit": 4096.0, "trim_granularity": 0.0, "write_buffer_bytes": 1e6}
     found = spare_area.by_cliff(view_of(_overwritten(late), **sizes))
     assert (found.value is not None) == told

@@ -253,8 +253,9 @@ def _varies(times: Floats) -> bool:
 def one_rate(parts: Sequence[Part], cliff: Cliff | None) -> bool:
     """Whether all parts past a cliff have one rate. While collection works through the blocks of
     the fill it moves less and less: in so many parts its cost falls by more than that for any spare
-    area. Something else holds the drive to a rate, as heat does."""
-    if cliff is None:
+    area. Something else holds the drive to a rate, as heat does. Between the stalls of a drive that
+    collects in bursts, all parts have the rate of a fresh drive."""
+    if cliff is None or cliff.in_bursts:
         return False
     rates = [count / elapsed for count, elapsed in parts[cliff.part + _SHARP_PARTS :]]
     rates = rates[: 2 * _PARTS_AHEAD]
