@@ -72,6 +72,39 @@ def test_planes_that_read_pairs_together_need_not_read_random_places_so(
     assert finding.value == (None if code == "planes_together" else 32)
 
 
+def _same_pages(dies: int, planes: int, pages: int, unit_us: float) -> dict[int, float]:
+    """Rates of dies that serve one random read after the other and, with it, what waits for the
+    same page of each other plane. Simulated turn by turn: every die has reads that wait."""
+    rates = {1: 1e6 / (unit_us + 20)}
+    for depth in map(int, DEPTHS[1:]):
+        chance = random.Random(depth)
+
+        def read(chance: random.Random = chance) -> tuple[int, int, int]:
+            return chance.randrange(dies), chance.randrange(planes), chance.randrange(pages)
+
+        waiting, served = [read() for _ in range(depth)], 0
+        for _ in range(400):
+            first: dict[int, int] = {}
+            taken: set[tuple[int, int]] = set()
+            left = []
+            for die, plane, page in waiting:
+                if page == first.setdefault(die, page) and (die, plane) not in taken:
+                    taken.add((die, plane))
+                else:
+                    left.append((die, plane, page))
+            served += len(taken)
+            waiting = left + [read() for _ in taken]
+        rates[depth] = served / (400 * unit_us) * 1e6
+    return rates
+
+
+@pytest.mark.parametrize("pages", [64, 256])
+def test_planes_that_find_the_same_page_by_chance_are_no_units(pages: int) -> None:
+    planes = replace(_conflicting(32), planes=4)
+    finding, _ = parallel_units.told(_same_pages(8, 4, pages, 70), None, planes, ["queue"])
+    assert finding.value in (None, 8)
+
+
 def test_where_the_curve_shows_dies_their_planes_are_no_units() -> None:
     planes = replace(_conflicting(32), planes=2)
     finding, odd = parallel_units.told(_network(16, 70, 1, 20), None, planes, ["queue"])

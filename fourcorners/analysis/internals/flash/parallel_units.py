@@ -71,6 +71,9 @@ and with few units a part of one. The interval includes it."""
 _DEVIATIONS = 2.0
 """Two shares of random reads differ by more standard deviations for one of twenty drives."""
 
+_BLOCK_PAGES_MIN = 64
+"""A block has at least so many pages (data sheets of 2006 to 2022)."""
+
 _SCATTER = 0.003
 """The least standard deviation of a rate, from chance and from what the network leaves out."""
 
@@ -89,11 +92,17 @@ class Conflicting:
         """Whether this number of dies can serve this rate of reads."""
         return iops <= (1 + _MODEL_SHARE) * self.dies * self.one_die_iops
 
-    def may_need_same_pages(self, iops: float) -> bool:
+    def may_need_same_pages(self, depths: Floats, rates: Floats) -> bool:
         """Whether planes of a die may read together only where they read the same page of each, as
-        those of pairs that were written in turn: dies that read one random place after the other
-        would serve this rate of random reads as well."""
-        return self.planes > 1 and iops <= self.dies / self.planes * self.one_die_iops
+        those of pairs that were written in turn. At no queue depth were more random reads served
+        than by dies that read one place after the other, and with it those of the reads that wait
+        for other planes that are of the same page of their block by chance."""
+        if self.planes == 1:
+            return False
+        waiting = depths / self.dies
+        by_chance = 1 - (1 - 1 / _BLOCK_PAGES_MIN) ** waiting
+        each = self.one_die_iops * (1 + (self.planes - 1) * by_chance * (1 + _MODEL_SHARE))
+        return bool(np.all(rates <= self.dies / self.planes * each))
 
 
 def parallel_units(view: View) -> Answer:
@@ -264,6 +273,9 @@ def told(
         said = say("planes_apart", dies=dies, planes=conflicting.planes, **shown)
         found = known(alone, said, detail=detail, evidence=both)
         return found.checked(Assumption.UNITS_ALIKE, True, evidence), None
+    if units < dies and conflicting.may_need_same_pages(depths, rates):
+        why = say("parallel_units.measured", gain=gain, unit_s=fit.unit_s, **shown)
+        return _planes_together(why, conflicting, detail, evidence), None
     # Conflicts count, while the curve estimates. A smaller estimate may come from something that
     # units share, such as channels, which the network does not have; or places conflict that are on
     # different units.
@@ -288,13 +300,19 @@ def _without_curve(
     single read spends time outside its die, which a queue hides."""
     if conflicting is None:
         return unknown(why, detail=detail, evidence=evidence)
-    if conflicting.may_need_same_pages(float(detail["iops"].max())):
-        of = {"units": conflicting.dies, "planes": conflicting.planes, "why": why}
-        both = [*conflicting.recordings, *evidence]
-        return unknown(say("planes_together", **of), detail=detail, evidence=both)
+    if conflicting.may_need_same_pages(detail["queue_depth"], detail["iops"]):
+        return _planes_together(why, conflicting, detail, evidence)
     code = "conflicts_alone" if gain <= conflicting.dies else "conflicts_alone_more"
     both = [*conflicting.recordings, *evidence]
     return known(conflicting.dies, say(code, why=why), detail=detail, evidence=both)
+
+
+def _planes_together(
+    why: Said, conflicting: Conflicting, detail: dict[str, Any], evidence: Sequence[str]
+) -> Answer:
+    """The answer where the planes of a die may be one unit for reads of random places."""
+    said = say("planes_together", units=conflicting.dies, planes=conflicting.planes, why=why)
+    return unknown(said, detail=detail, evidence=[*conflicting.recordings, *evidence])
 
 
 def _hidden(fit: NetworkFit, most: float) -> Said | None:
