@@ -5,9 +5,12 @@ from typing import Any, cast
 
 import pytest
 
+from fourcorners.analysis.internals.answer import known
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.collection import spare_area
+from fourcorners.analysis.internals.collection.spare_area import counted
 from fourcorners.analysis.internals.view import View
+from fourcorners.sentences import say
 
 
 @pytest.mark.parametrize(
@@ -41,3 +44,12 @@ def test_what_limits_writes_is_not_told_from_their_pace_alone(
     found = spare_area.by_amplification(cast(View, view))
     assert found.said is not None
     assert found.said.code == said
+
+
+def test_an_amplification_beside_the_cliff_reaches_to_it() -> None:
+    said = say("any.value")
+    by_pace = known(0.12, said, interval=(0.106, 0.135))
+    near = counted(by_pace, known(0.1, said, interval=(0.098, 0.102)), [])
+    assert near.interval == (0.098, 0.135)
+    far = counted(by_pace, known(0.155, said, interval=(0.13, 0.18)), [])
+    assert far.value is None

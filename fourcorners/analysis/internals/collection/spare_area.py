@@ -38,6 +38,7 @@ from fourcorners.analysis.internals.collection.write_amplification import (
     likely_share,
 )
 from fourcorners.analysis.internals.link.command_queue import RANDOM
+from fourcorners.analysis.internals.link.generation import fastest
 from fourcorners.analysis.internals.thresholds import UNSURE, disagree
 from fourcorners.analysis.internals.view import View, ids
 from fourcorners.recording.arrays import Floats
@@ -300,8 +301,8 @@ def _fills_pages(view: View) -> bool | None:
 
 def _pace(view: View) -> float | None:
     """The rate of the random writes before the cliff over that of the fill, in bytes; ``None``
-    where something other than flash may limit both."""
-    cliff, link = view.once(cliff_of), view.value("link_ceiling")
+    where something other than flash may limit both. A link carries at least what reads reach."""
+    cliff, link = view.once(cliff_of), view.value("link_ceiling") or fastest(view)
     if cliff is None or link is None:
         return None
     fill, part = FILL(view)[0], parts(OVERWRITE(view))[0][0]
