@@ -3,14 +3,15 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from fourcorners.analysis.internals.answer import known
 from fourcorners.analysis.internals.caches import write_buffer
-from fourcorners.analysis.internals.collection import spare_area
+from fourcorners.analysis.internals.collection import relocation_cost, spare_area
 from fourcorners.analysis.internals.collection.spare_area import counted
 from fourcorners.analysis.internals.view import View
-from fourcorners.sentences import say
+from fourcorners.sentences import Said, say
 
 
 @pytest.mark.parametrize(
@@ -53,3 +54,28 @@ def test_an_amplification_beside_the_cliff_reaches_to_it() -> None:
     assert near.interval == (0.098, 0.135)
     far = counted(by_pace, known(0.155, said, interval=(0.13, 0.18)), [])
     assert far.value is None
+
+
+@pytest.mark.parametrize(
+    ("read_s", "waited_s", "round_s", "said"),
+    [
+        (1e-4, 1e-3, 1e-3, None),
+        (1e-4, 1e-3, 2e-4, "op_by_amplification.no_rounds"),
+        # A cache answers.
+        (2e-5, 1e-3, 1e-3, "op_by_amplification.no_waits"),
+        (1e-4, 1e-4, 1e-3, "op_by_amplification.no_waits"),
+    ],
+)
+def test_what_hides_the_cost_of_relocating_is_told(
+    read_s: float, waited_s: float, round_s: float, said: str | None
+) -> None:
+    """Half of the reads during writes wait for a program."""
+    beside = SimpleNamespace(seconds=np.repeat([read_s, waited_s], 500))
+    view = SimpleNamespace(once=lambda _: beside)
+    cost = relocation_cost.cost_of_moving(cast(View, view), round_s, round_s)
+    if said is None:
+        assert isinstance(cost, float)
+        assert 1 < cost < 1.5
+    else:
+        assert isinstance(cost, Said)
+        assert cost.code == said

@@ -10,6 +10,7 @@ import numpy as np
 
 from fourcorners.analysis.internals.collection.reads_beside import waits
 from fourcorners.analysis.internals.view import View
+from fourcorners.sentences import Said, say
 
 _READS_MIN = 50
 """So many reads are needed for a quantile: one in fifty is the quickest."""
@@ -38,10 +39,12 @@ _ROUND_MIN = 0.6
 round lasts a little longer than a program. Shorter rounds are single rows, which something before
 the dies delivers one by one."""
 
+_NO_WAITS = say("op_by_amplification.no_waits")
 
-def cost_of_moving(view: View, round_s: float, longest_round_s: float) -> float | None:
-    """The time to move a unit over the time to write one; ``None`` where too few reads show it, or
-    where something other than the dies limits writing.
+
+def cost_of_moving(view: View, round_s: float, longest_round_s: float) -> float | Said:
+    """The time to move a unit over the time to write one, or the reason why it is not known: too
+    few reads show it, or something other than the dies limits writing.
 
     Args:
         view: the view of the run.
@@ -50,15 +53,15 @@ def cost_of_moving(view: View, round_s: float, longest_round_s: float) -> float 
     """
     beside = view.once(waits)
     if beside is None or len(beside.seconds) < _READS_MIN:
-        return None
+        return _NO_WAITS
     taken_s = beside.seconds
     read_s = float(np.quantile(taken_s, _AT_ONCE_QUANTILE))
     waited_s = taken_s[taken_s > _WAITED_MIN * read_s + _WAITED_MIN_S] - read_s
     if len(waited_s) < _READS_MIN or not _READ_S[0] <= read_s <= _READ_S[1]:
-        return None
+        return _NO_WAITS
     program_s = float(np.quantile(waited_s, _WAITED_QUANTILE))
     if longest_round_s < _ROUND_MIN * program_s:
-        return None
+        return say("op_by_amplification.no_rounds")
     # Reads wait longest for the slowest kind of pages.
     program_s *= round_s / longest_round_s
     return 1 + _PAGES_READ * read_s / (program_s + _PROGRAM_TRANSFER * read_s)

@@ -394,8 +394,8 @@ def by_amplification(view: View) -> Answer:
     if slc_cache_bytes:
         return unknown(say("slc_cache"))
     cost = cost_of_moving(view, *write_buffer.rounds_s(view))
-    if cost is None:
-        return unknown(say("no_rounds"))
+    if not isinstance(cost, float):
+        return unknown(cost)
     erased_bytes, erasure = view.value("superblock_bytes"), view.once(cycle)
     unit = (erased_bytes or 0.0) / user
     written = np.append(0.0, np.cumsum([float(count) for count, _ in done])) / user
