@@ -175,6 +175,25 @@ def test_erased_data_that_needs_no_flash_shows_the_link() -> None:
     assert generation.generation(view_of(run)).value == 600e6
 
 
+@pytest.mark.parametrize("turn_us", [103, 32])
+def test_a_place_that_was_not_quick_in_each_turn_is_kept_in_no_memory(turn_us: float) -> None:
+    """As of a mirror of two drives: reads of one place go to either, and a sequence to one. The
+    place was still in a write buffer in the first turn."""
+    run = FakeRun()
+    for of in ("written", "erased"):
+        _large(run, of, 550e6)
+    _large(run, "cached", 1100e6)
+    _small(run, 32e-6, 103e-6)
+    for turn, one_us in ((1, 32), (2, turn_us)):
+        run.add(f"probe-flush/just-read/{turn}", "read", iops=1e6 / one_us, kind="just read")
+    run.add("probe-flush/just-written/1", "read", iops=1 / 103e-6, kind="just written")
+    found = generation.ceiling(view_of(run))
+    if turn_us == 32:
+        assert found.value == pytest.approx(1100e6)
+    else:
+        assert (found.value, found.said.code) == (None, "link_ceiling.others_faster")
+
+
 def test_what_is_faster_than_any_link_comes_from_a_memory_of_the_host() -> None:
     """Each read of a volume may be copied by a processor of its own."""
     for rate, told in ((55e9, True), (64e9, False)):

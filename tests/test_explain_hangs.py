@@ -54,6 +54,21 @@ def test_reads_that_are_not_served_in_order_show_no_conflict() -> None:
     assert Seen(seen.window, pair=seen.pair, soonest=mixed).turn == TURN
 
 
+@pytest.mark.parametrize(("of_two_us", "several"), [(3500, True), (5000, False)])
+def test_most_reads_show_what_hangs_hide_that_planes_read_together(
+    of_two_us: float, several: bool
+) -> None:
+    """A window of two pages is served at the rate of one, but most of its reads are over sooner."""
+    run = FakeRun()
+    waits_us = {4 * KIB: 5000, 8 * KIB: of_two_us} | {(8 << k) * KIB: 400 for k in range(1, 8)}
+    for number, (window, wait_us) in enumerate(waits_us.items()):
+        iops = 12_000.0 * max(1, 2 ** min(number - 1, 4))
+        about: dict[str, Any] = {"window_bytes": window, "queue_depth": 64, "block_bytes": 2 * KIB}
+        name = f"probe-conflicts/window/{window}"
+        run.add(name, "read", iops=iops, latency_mean_s=wait_us * 1e-6, **about)
+    assert conflicting_reads.reads_several(view_of(run)) == several
+
+
 @pytest.mark.parametrize("in_order", [True, False])
 def test_reads_that_hang_do_not_make_the_array_slower(in_order: bool) -> None:
     run = FakeRun()

@@ -3,9 +3,12 @@
 import heapq
 import random
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from analysis_fixture import FakeRun
+from explain_fixture import view_of
 
 from fourcorners.analysis.internals.flash import parallel_units
 
@@ -49,6 +52,44 @@ def test_where_reads_wait_for_those_of_other_places_the_curve_counts_no_units() 
     # Conflicts count them all the same.
     finding, _ = parallel_units.told(curve, None, _conflicting(16), (), waits_for_others=True)
     assert finding.value == 16
+
+
+def test_where_several_serve_each_place_the_curve_counts_no_units() -> None:
+    """Of two members of a mirror a read goes to the one that has less to do, or in turn."""
+    curve = _network(16, 70, 1, 20)
+    finding, odd = parallel_units.told(curve, None, None, ["queue"], several_serve=True)
+    assert (finding.value, finding.said.code, odd) == (None, "members", None)
+    finding, _ = parallel_units.told(curve, None, _conflicting(16), ["queue"], several_serve=True)
+    assert finding.value == 16
+
+
+@pytest.mark.parametrize(("place_us", "told"), [(33, False), (66, True)])
+def test_places_that_are_read_sooner_than_a_unit_can_are_on_several(
+    place_us: float, told: bool
+) -> None:
+    """A read of flash takes 70 us longer than one that needs none."""
+    run = FakeRun()
+    for depth, iops in _network(16, 60, 1, 40).items():
+        name = f"probe-depth/random/{int(depth)}"
+        run.add(name, "read", iops=iops, pattern="random", queue_depth=int(depth))
+    erased: dict[str, Any] = {"of": "erased", "alone_bytes": 4096, "queue_depth": 1}
+    run.add("probe-depth/alone/erased", "read", iops=1 / 32e-6, **erased)
+    for size in (4096, 8192):
+        name, iops = f"probe-conflicts/window/{size}", 1e6 / place_us
+        run.add(name, "read", iops=iops, window_bytes=size, queue_depth=64)
+    finding = parallel_units.parallel_units(view_of(run, command_queue_depth=256))
+    assert (finding.value is not None) == told
+    assert told or finding.said.code == "members"
+
+
+def test_units_that_serve_several_places_at_a_time_are_not_counted_by_conflicts() -> None:
+    busy = _network(32, 70, 10, 20)
+    conflicting = replace(_conflicting(32), reads_several=True)
+    finding, _ = parallel_units.told(busy, None, conflicting, ["queue"])
+    assert (finding.value, finding.said.code) == (None, "reads_several")
+    # A curve that shows as many is of units that do not.
+    curve = _network(32, 70, 1, 20)
+    assert parallel_units.told(curve, None, conflicting, ["queue"])[0].value == 32
 
 
 def test_units_behind_a_busy_station_are_told_by_conflicts_only() -> None:

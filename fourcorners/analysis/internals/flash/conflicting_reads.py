@@ -24,6 +24,7 @@ from fourcorners.analysis.internals.flash.levels import (
     out_of_turn,
 )
 from fourcorners.analysis.internals.flash.soonest_reads import Soonest
+from fourcorners.analysis.internals.thresholds import APART
 from fourcorners.analysis.internals.view import Pick, PointAxis, View, by, ids, pick
 from fourcorners.analysis.source import Measured
 from fourcorners.recording import OperationRecording
@@ -167,6 +168,25 @@ def one_read_s(view: View) -> float | None:
         return None
     place = by(points(view, "window"), PointAxis.WINDOW)[found.grid_bytes]
     return None if place.queue_depth is None else of_one.half_s / place.queue_depth
+
+
+def reads_several(view: View) -> bool:
+    """Whether most reads within a stripe are over sooner than those of one place, although no more
+    of them are served: a die that reads pages of several planes at a time, and now and then hangs
+    for as long as hundreds of reads take, which hides what it gains."""
+    found = view.once(seen)
+    if found is None or found.stripe_bytes is None:
+        return False
+    half_s = {
+        size: m.latency_percentile_s(50) for size, m in by(windows(view), PointAxis.WINDOW).items()
+    }
+    one, of_one = half_s.get(found.grid_bytes), found.soonest.get(0)
+    if one is None or of_one is None or not of_one.is_one_queue:
+        return False
+    within = [
+        s for size, s in half_s.items() if found.grid_bytes < size <= found.stripe_bytes and s
+    ]
+    return any(one > APART * seconds for seconds in within)
 
 
 def fastest_place(view: View) -> float | None:

@@ -25,8 +25,10 @@ import scipy
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.caches.durability import JUST_READ
 from fourcorners.analysis.internals.flash import conflicting_reads, whole_drive
 from fourcorners.analysis.internals.link import command_queue
+from fourcorners.analysis.internals.link.generation import ERASED_ALONE
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.usual import usual_s
 from fourcorners.analysis.internals.view import PointAxis, View, by, ids
@@ -68,6 +70,10 @@ _MODEL_SHARE, _MODEL_UNITS = 0.15, 0.5
 """The error of mean value analysis on simulated networks of 2 to 32 units: a share of the units,
 and with few units a part of one. The interval includes it."""
 
+_SEVERAL_MIN = 1.5
+"""If a read takes a unit for more than so many times the time from one read of a place to the next,
+several serve the place: two would make it twice as much, less what else a read of flash needs."""
+
 _DEVIATIONS = 2.0
 """Two shares of random reads differ by more standard deviations for one of twenty drives."""
 
@@ -87,6 +93,8 @@ class Conflicting:
     one_die_iops: float
     recordings: Sequence[str]
     planes: int = 1
+    reads_several: bool = False
+    """Whether a unit seems to serve reads of several of its places at a time."""
 
     def allow(self, iops: float) -> bool:
         """Whether this number of dies can serve this rate of reads."""
@@ -123,19 +131,44 @@ def _both(view: View) -> tuple[Answer, Answer | None]:
     place = view.once(conflicting_reads.fastest_place)
     levels = view.once(conflicting_reads.shown_levels)
     planes = 1 if levels is None else levels.planes
-    conflicting = None if units is None or one is None else Conflicting(units, *one, planes)
+    together = view.once(conflicting_reads.reads_several)
+    conflicting = None
+    if units is not None and one is not None:
+        conflicting = Conflicting(units, *one, planes, together)
     quicker_s = _quicker_s(view)
     if quicker_s is None:
         place = None
     elif quicker_s > 0 and one is not None and (one_s := 1 / one[0] - quicker_s) > 0:
         place = max(place or 0.0, 1 / one_s)
         if units is not None:
-            conflicting = Conflicting(units, 1 / one_s, one[1], planes)
+            conflicting = Conflicting(units, 1 / one_s, one[1], planes, together)
     queue_depth = view.value("command_queue_depth")
     if place is not None:
         place /= 1 - view.once(_from_memory)
     waits = view.once(command_queue.waits_for_others)
-    return told(by_depth, queue_depth, conflicting, evidence, place, view.once(_path_s), waits)
+    path_s, several = view.once(_path_s), view.once(_several_serve)
+    return told(by_depth, queue_depth, conflicting, evidence, place, path_s, waits, several)
+
+
+def _several_serve(view: View) -> bool:
+    """Whether several units serve each place, as the members of a mirror: a read of flash takes so
+    much longer than one that needs none, beside the transfer of its bytes, that one unit could not
+    be done so soon with each of many reads of a place. A read that has to look up its map takes
+    longer than one of a place whose map is at hand, which counts then."""
+    place = view.once(conflicting_reads.fastest_place)
+    written, erased, again = (
+        [s for m in found if (s := m.latency_percentile_s(50))]
+        for found in (
+            [m for m in command_queue.RANDOM(view) if m.queue_depth == 1],
+            ERASED_ALONE(view),
+            JUST_READ(view),
+        )
+    )
+    if place is None or not written or not erased:
+        return False
+    flash = [s for s in (*written, *again) if s > 1 / place and s > max(erased)]
+    passes_s = view.once(_path_s)
+    return bool(flash) and min(flash) - max(erased) - passes_s > _SEVERAL_MIN / place
 
 
 def _path_s(view: View) -> float:
@@ -193,6 +226,7 @@ def told(
     one_place_iops: float | None = None,
     path_s: float = 0.0,
     waits_for_others: bool = False,
+    several_serve: bool = False,
 ) -> tuple[Answer, Answer | None]:
     """The units, and a disagreement between the two ways to count them.
 
@@ -206,6 +240,7 @@ def told(
         path_s: the time that a read takes at most of a path that all reads share.
         waits_for_others: whether reads wait for reads of other units, as where a drive returns
             them in the order of submission.
+        several_serve: whether each place is on several units, which serve it in turn.
     """
     depths = np.array(list(by_depth), dtype=np.float64)
     rates = np.array(list(by_depth.values()), dtype=np.float64)
@@ -258,6 +293,9 @@ def told(
     if dies is None and waits_for_others:
         # The network's units wait for nothing but themselves: fewer of them have such a curve.
         return unknown(say("waits_for_others", **shown), detail=detail, evidence=evidence), None
+    if dies is None and several_serve:
+        # The network's reads have one unit each: they neither choose between two nor take turns.
+        return unknown(say("members", **shown), detail=detail, evidence=evidence), None
     if dies is None:
         found = known(
             units, say("measured", **shown), bounds=(low, high), detail=detail, evidence=evidence
@@ -300,6 +338,10 @@ def _without_curve(
     single read spends time outside its die, which a queue hides."""
     if conflicting is None:
         return unknown(why, detail=detail, evidence=evidence)
+    if conflicting.reads_several:
+        said = say("reads_several", units=conflicting.dies, why=why)
+        both = [*conflicting.recordings, *evidence]
+        return unknown(said, detail=detail, evidence=both)
     if conflicting.may_need_same_pages(detail["queue_depth"], detail["iops"]):
         return _planes_together(why, conflicting, detail, evidence)
     code = "conflicts_alone" if gain <= conflicting.dies else "conflicts_alone_more"

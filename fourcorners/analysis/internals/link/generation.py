@@ -219,6 +219,11 @@ def _carried(view: View) -> _Carried | Answer:
     rate = max(slopes[of], *(m.bytes_per_second for m in shown))
     if rate > (1 + _TOLERANCE) * max(one.payload_rate for one in links(_PCIE_SHARES[-1])):
         return unknown(say("link_ceiling.no_link", rate=rate), detail=detail, evidence=ids(shown))
+    most = max(m.bytes_per_second for m in points)
+    if most > (1 + UNSURE) * rate:
+        # Flash delivers more than what this rate would be the link's of.
+        said = say("link_ceiling.others_faster", rate=rate, most=most)
+        return unknown(said, detail=detail)
     chance = max(_chance(shown), _ERROR_MIN)
     pauses, begun = _pauses(shown, slopes[of]), _begun_before(shown, slopes[of])
     fewer = rate / slopes[of] - 1
@@ -368,9 +373,10 @@ def _limited(view: View, slopes: Mapping[str, float]) -> tuple[str, str] | None:
 def _again_from_memory(view: View) -> bool:
     """Whether what is read again and again may come out of a memory. On flash it may be quick only
     because its part of the map is at hand: then small reads of one place still take longer than
-    the quickest kind of small read."""
+    the quickest kind of small read. A memory that keeps what is read has it each time: a place that
+    was quick in some turns only was still in a write buffer in these."""
     seconds = [s for m in durability.JUST_READ(view) if (s := m.latency_percentile_s(50))]
-    return not seconds or from_memory(view, min(seconds))[0] is not False
+    return not seconds or from_memory(view, max(seconds))[0] is not False
 
 
 def _erased_is_quicker(view: View) -> bool:
