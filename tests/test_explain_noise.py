@@ -69,6 +69,20 @@ def test_intervals_cover_a_pace_that_changes_from_probe_to_probe() -> None:
     assert pace.widened(view, exact, "B") == exact
 
 
+@pytest.mark.parametrize(
+    ("bounds", "verdict"),
+    [((95e6, 105e6), "measured"), ((80e6, 120e6), "not identifiable")],
+)
+def test_what_the_pace_leaves_known_to_no_better_than_a_quarter_has_no_value(
+    bounds: tuple[float, float], verdict: str
+) -> None:
+    run = FakeRun()
+    _sentinels(run, [100, 104, 88, 101, 92, 110], 0.01)
+    found = pace.widened(_view(run), known(100e6, say("link_ceiling.cached"), bounds=bounds), "B/s")
+    assert found.verdict == verdict
+    assert found.said.code == ("any.pace" if found.value is None else "link_ceiling.cached")
+
+
 @pytest.mark.parametrize("times_us", [[100] * 6, [100, 100.5, 99.5, 100.2, 100.1, 99.8], [90, 110]])
 def test_a_pace_that_chance_explains_widens_nothing(times_us: list[float]) -> None:
     run = FakeRun()

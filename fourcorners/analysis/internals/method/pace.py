@@ -18,13 +18,15 @@ from dataclasses import replace
 import numpy as np
 import scipy
 
-from fourcorners.analysis.internals.answer import Answer
+from fourcorners import wording
+from fourcorners.analysis.internals.answer import Answer, unknown
 from fourcorners.analysis.internals.caches import durability
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM, UNSURE
 from fourcorners.analysis.internals.view import SENTINELS, View
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
 from fourcorners.finding import RESOLUTION
+from fourcorners.sentences import say
 
 UNITS = ("s", "B/s")
 """Units of what the pace changes."""
@@ -121,7 +123,7 @@ def _area_bytes(m: Measured) -> float:
 
 def widened(view: View, answer: Answer, unit: str) -> Answer:
     """The answer with an interval that covers the pace of other times as well, if its unit is one
-    of :data:`UNITS`."""
+    of :data:`UNITS`. What is then known to no better than :data:`UNSURE` has no value."""
     if answer.interval is None or not answer.value or unit not in UNITS:
         return answer
     off = two_sided_t(math.inf) * view.once(unsure)
@@ -133,6 +135,11 @@ def widened(view: View, answer: Answer, unit: str) -> Answer:
     # have the same sign.
     add = float.__add__ if answer.detail.get("interval") == RESOLUTION else math.hypot
     interval = answer.value - add(low, half), answer.value + add(high, half)
+    if interval[1] - interval[0] > 2 * UNSURE * answer.value:
+        shown = (wording.quantity(max(end, 0.0), unit) for end in interval)
+        said = say("any.pace", **dict(zip(("low", "high"), shown, strict=True)))
+        unsure_of = unknown(said, detail=answer.detail, evidence=answer.evidence)
+        return replace(unsure_of, checks=answer.checks)
     # What scatters is within no bounds for sure.
     detail = {name: value for name, value in answer.detail.items() if name != "interval"}
     return replace(answer, interval=interval, detail=detail | {"pace_scatter": view.once(unsure)})
