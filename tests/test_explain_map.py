@@ -8,12 +8,14 @@ import pytest
 from analysis_fixture import FakeRun
 from explain_fixture import MIB, view_of
 
-from fourcorners.analysis.internals.caches import write_buffer
+from fourcorners.analysis.internals.caches import durability, write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.collection import superblock
 from fourcorners.analysis.internals.collection.reads_beside import Waits
+from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.nand import read_cost
 from fourcorners.analysis.internals.nand.programs import beside_s
+from fourcorners.analysis.internals.view import View
 
 LINK = 270e6
 
@@ -149,3 +151,34 @@ def test_a_read_whose_part_of_the_map_is_at_hand_comes_from_no_memory() -> None:
     assert cost.idle_s == pytest.approx(205e-6, rel=0.01)
     least, most = beside_s(view, cost)
     assert least <= 666e-6 - 534e-6 <= most
+
+
+def test_writes_that_are_quicker_than_a_read_with_its_part_of_the_map_wait() -> None:
+    """Reads that first have to write the map back take far longer than a program."""
+    run = _one_die()
+    run.rows = [row for row in run.rows if row["recording"] != "probe-flush/0"]
+    run.points = [point for point in run.points if point["id"] != "probe-flush/0"]
+    for kind, operation, seconds in (("read", "read", 8e-3), ("flushed", "flush", 20e-6)):
+        run.add(f"probe-flush/{kind}", operation, iops=1 / seconds, elapsed_s=1.0, kind=kind)
+        _alike(run, f"probe-flush/{kind}", operation, seconds)
+    found = durability.is_volatile(view_of(run))
+    assert found is not None
+    assert found.value == 0
+    # The reads between the points stand for reads that are left out.
+    run.add("probe-flush/sentinel", "read", iops=1 / 0.366e-3, elapsed_s=1.0, sentinel=1)
+    _alike(run, "probe-flush/sentinel", "read", 0.366e-3)
+    settled = View(run, lambda _: None, {("probe-flush/read", "read")})
+    found = durability.is_volatile(settled)
+    assert found is not None
+    assert (found.value, found.detail["read_s"]) == (0, pytest.approx(0.366e-3, rel=0.01))
+
+
+@pytest.mark.parametrize(("last", "stripe"), [((33.0, 28.0), 4096), ((28.0, 40.0), None)])
+def test_the_largest_windows_may_need_more_of_a_map_than_there_is_room_for(
+    last: tuple[float, float], stripe: int | None
+) -> None:
+    rates = (20.0, 40.0, 40.1, 39.9, 40.0, *last)
+    assert Seen(window={4096 << n: rate for n, rate in enumerate(rates)}).stripe_bytes == stripe
+    # Too few that do not fall.
+    few = (20.0, 40.0, 40.0, *last)
+    assert Seen(window={4096 << n: rate for n, rate in enumerate(few)}).stripe_bytes is None

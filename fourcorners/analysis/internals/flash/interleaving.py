@@ -61,6 +61,9 @@ all kinds, and small ones maybe on the quickest: of cells of three bits, the arr
 factor of 7/3. A read that is tried again for milliseconds holds up all reads behind it."""
 
 
+_PLATEAU_MIN = 3
+"""So many windows that do not fall show what dies gain: the first faster one and its next two."""
+
 _RATES = ("window", "across", "pair", "beside", "sentinel", "stride", "apart", "edge")
 _LATENCIES = ("together", "short", "late", "alone")
 
@@ -223,13 +226,17 @@ class Seen:
 
     def _steady(self, beyond: int) -> bool:
         """Whether rates within the stripe are the same, and those beyond do not fall. Where they
-        rise by far more than other load makes of one rate, they may fall afterwards."""
+        rise by far more than other load makes of one rate, they may fall afterwards. The largest
+        windows may be slower and slower: they need more of the map than the drive's memory holds,
+        and were measured in random order among the others."""
         inside = [iops for window, iops in self.window.items() if window < beyond]
         after = [iops for window, iops in self.window.items() if window >= beyond]
         far = _FAR_MIN * self.one_die
         of_kinds = self._kinds_differ and max(after) > far and _FALL_MAX * min(inside) > max(inside)
         if ALIKE * min(inside) <= max(inside) and not of_kinds:
             return False
+        while len(after) > _PLATEAU_MIN and ALIKE * after[-1] <= after[-2]:
+            after.pop()
         fastest = itertools.accumulate(after, max)
         return all(
             ALIKE * later > earlier or (most > far and _FALL_MAX * later > most)
