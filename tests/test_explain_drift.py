@@ -4,9 +4,11 @@ import io
 import json
 import types
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from analysis_fixture import FakeRun
 from explain_fixture import view_of
@@ -14,9 +16,10 @@ from made_manifest import made_manifest
 from rich.console import Console
 
 import fourcorners as fc
-from fourcorners.analysis import artefacts
-from fourcorners.analysis.internals.method import futile
+from fourcorners.analysis import artefacts, internals
+from fourcorners.analysis.internals.method import futile, settling
 from fourcorners.analysis.internals.method.doubt import UNAFFECTED, WRITING, Doubts
+from fourcorners.analysis.internals.view import View
 from fourcorners.analysis.joined import Joined
 from fourcorners.cli import main
 from fourcorners.documents import part
@@ -223,6 +226,17 @@ def test_a_probe_ends_once_its_findings_would_not_be_taken(
         assert bool(futile.reason_to_stop(run, probe)) == (stops and kind == "file")
 
 
+@pytest.mark.parametrize(("times_s", "stops"), [((8e-3, 1e-4), False), ((1e-4, 8e-3), True)])
+def test_a_probe_that_only_began_slow_goes_on(
+    times_s: Sequence[float], stops: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drift = _drift("probe-caches", 0.8)
+    drift = replace(drift, detail={**drift.detail, "sentinel_s": times_s})
+    monkeypatch.setattr(Doubts, "of", lambda view, misleading: Doubts([drift], READS))
+    run: Any = types.SimpleNamespace(manifest=made_manifest(target={"kind": "file"}))
+    assert bool(futile.reason_to_stop(run, "probe-caches")) == stops
+
+
 def test_what_a_probe_measured_until_it_was_stopped_is_kept(
     two_probes: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,3 +293,74 @@ def test_what_a_run_lacks_and_is_probed_later_counts(two_probes: Suite, tmp_path
     assert not [f for f in later.findings if f.name.startswith("not_probed_")]
     recordings = Joined(later.runs).recordings
     assert {one.test for one in recordings} == {"probe-first", "probe-second"}
+
+
+def _begins_slow(*series_s: Sequence[float], arm: bool = False) -> FakeRun:
+    """Small reads between the points of three probes, with a point before the last ones of them;
+    and a read of other places, one at a time, that may need an arm."""
+    run = FakeRun()
+    for test, times_s in zip(READS, series_s, strict=True):
+        for which, read_s in enumerate(times_s, 1):
+            _reads(run, f"{test}/sentinel/{which}", read_s, sentinel=which, block_bytes=4096)
+            longest_s = 20e-3 if which == 1 else 1e-3
+            _reads(run, f"{test}/point/{which}", 1e-3, longest_s, queue_depth=8)
+        _reads(run, f"{test}/other", 8e-3 if arm else 1e-4, queue_depth=1, block_bytes=4096)
+        _reads(run, f"{test}/sentinel/last", times_s[-1], sentinel=9, block_bytes=4096)
+    return run
+
+
+def _reads(
+    run: FakeRun, recording: str, read_s: float, longest_s: float | None = None, **point: Any
+) -> None:
+    run.add(recording, "read", iops=1 / read_s, elapsed_s=0.25, latency_mean_s=read_s, **point)
+    run.rows[-1]["latency_max_s"] = longest_s or read_s
+    bounds = np.array([round(0.99e9 * read_s), round(1.01e9 * read_s)])
+    half = max(round(0.125 / read_s), 1)
+    run.histograms[recording, "read"] = (bounds, bounds, np.array([half, half]))
+
+
+_ONE, _TWO, _NEVER = (8e-3, 0.17e-3, 0.17e-3), (7.4e-3, 7.3e-3, 0.17e-3), (8e-3, 8e-3, 8e-3)
+
+
+@pytest.mark.parametrize(
+    ("series_s", "arm", "left_out"),
+    [
+        ((_ONE, _TWO, _ONE), False, READS),
+        # Too few reads for the drive to settle.
+        ((_ONE, _TWO, _NEVER), False, READS),
+        # Another strength each time, the other way round, or once only.
+        ((_ONE, (2e-3, 0.17e-3, 0.17e-3), (30e-3, 0.17e-3, 0.17e-3)), False, []),
+        ((_ONE, _TWO, (0.17e-3, 0.17e-3, 8e-3)), False, []),
+        ((_ONE, (0.17e-3,) * 3, (0.17e-3,) * 3), False, []),
+        # A memory in front of an arm keeps these places.
+        ((_ONE, _TWO, _ONE), True, []),
+    ],
+)
+def test_probes_that_begin_alike_have_what_writes_left_in_their_first_points(
+    series_s: Sequence[Sequence[float]], arm: bool, left_out: list[str]
+) -> None:
+    """A drive writes its map back before it finds room for what further reads need of it."""
+    run = _begins_slow(*series_s, arm=arm)
+    slow = settling.slowed(view_of(run))
+    assert sorted(set(slow.values())) == sorted(left_out)
+    for test in left_out:
+        assert (f"{test}/sentinel/1", "read") in slow
+        assert (f"{test}/point/1", "read") in slow
+        # None of its reads waited so long.
+        assert (f"{test}/point/2", "read") not in slow
+    disturbed = Doubts.of(View(run, lambda _: None, slow), ()).disturbing
+    assert bool(disturbed) == (not left_out)
+    drifts = {f.name: f for f in internals.find(run) if f.name.startswith("drift")}
+    assert {f.said.code for f in drifts.values() if f.said} == {
+        "drift.settled" if left_out else "drift.measured"
+    }
+
+
+def test_what_only_the_first_points_show_is_not_identifiable() -> None:
+    found = Finding("x", "X", "measured", "so it is", value=1.0)
+    other = Finding("y", "Y", "measured", "")
+    [lost] = settling.left_out([found, other], [other])
+    assert (lost.verdict, lost.value) == ("not identifiable", None)
+    assert lost.said is not None
+    assert lost.said.code == "any.unsettled"
+    assert "so it is" in lost.text

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fourcorners.analysis.internals.method import explanation, not_probed
+from fourcorners.analysis.internals.method import drift, explanation, not_probed, settling
 from fourcorners.analysis.internals.method.doubt import Doubts
 from fourcorners.analysis.internals.resolver import Resolver
 from fourcorners.analysis.source import RunData
@@ -26,9 +26,14 @@ def find(run: RunData, misleading: Sequence[Finding] = ()) -> list[Finding]:
         run: the run.
         misleading: what may mislead about it.
     """
-    resolver = Resolver(run)
+    resolver, began = Resolver(run), []
     found = resolver.findings()
+    if slow := settling.slowed(resolver.view):
+        began = settling.told(drift.find(resolver.view), slow)
+        resolver = Resolver(run, without=slow)
+        settled = resolver.findings()
+        found = [*settled, *settling.left_out(found, settled)]
     doubts = Doubts.of(resolver.view, misleading)
-    found = [*doubts.applied(found), *doubts.drifts]
+    found = [*doubts.applied(found), *doubts.drifts, *began]
     told = [explanation.tell(found)] if found else []
     return [*told, *found, *not_probed.find(run)]

@@ -6,6 +6,7 @@ either.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -28,9 +29,9 @@ _ROWS = {row.name: row for row in CATALOG}
 class Resolver:
     """The answers of a run. An estimator has access only to the answers that its row names."""
 
-    def __init__(self, run: RunData) -> None:
-        """Runs no estimator yet."""
-        self.view = View(run, self._needed)
+    def __init__(self, run: RunData, without: Collection[tuple[str, str]] = ()) -> None:
+        """Runs no estimator yet; ``without`` are operations of recordings that are left out."""
+        self.view = View(run, self._needed, without)
         self._answers: dict[str, Answer | None] = {}
         self._asking: list[Asked] = []
 

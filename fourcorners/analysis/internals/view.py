@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -57,10 +57,17 @@ class View:
     """A run, as the estimators of its findings use it. It computes only once what several of them
     need."""
 
-    def __init__(self, run: RunData, answers: Callable[[str], Answer | None]) -> None:
-        """``answers`` returns the answer of another finding, or ``None`` where there is none."""
+    def __init__(
+        self,
+        run: RunData,
+        answers: Callable[[str], Answer | None],
+        without: Collection[tuple[str, str]] = (),
+    ) -> None:
+        """``answers`` returns the answer of another finding, or ``None`` where there is none;
+        ``without`` are the operations of recordings that are left out."""
         self.run = run
         self.answer = answers
+        self.without = without
         self._once: dict[tuple[Any, ...], Any] = {}
 
     def points(self, test: str | None = None, operation: str | None = None) -> list[Measured]:
@@ -132,7 +139,11 @@ def moves_an_arm(read_s: float) -> bool:
 
 def _measured(view: View, test: str | None, operation: str | None) -> list[Measured]:
     # A rate until something failed contains the wait for that, which no model of a drive has.
-    return [m for m in measured(view.run, test, operation) if m.of.failure is None]
+    return [
+        m
+        for m in measured(view.run, test, operation)
+        if m.of.failure is None and (m.recording, m.operation) not in view.without
+    ]
 
 
 @dataclass(frozen=True)
@@ -164,6 +175,15 @@ class Pick:
 
 SENTINELS = Pick(None, "read", (PointAxis.SENTINEL,))
 """Small random reads between the points of a probe, one at a time."""
+
+
+def small_reads(view: View, picked: Pick) -> list[Measured]:
+    """Random small reads of a probe, one at a time. Where all of them are left out, the same reads
+    between the points of that probe stand for them."""
+    points = picked(view)
+    if points or not view.without:
+        return points
+    return [m for m in SENTINELS(view) if m.test == picked.test]
 
 
 def pick(

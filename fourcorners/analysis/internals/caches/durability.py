@@ -22,7 +22,14 @@ from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.flash import trim_granularity
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM, UNSURE
 from fourcorners.analysis.internals.usual import usual_latencies, usual_s
-from fourcorners.analysis.internals.view import PointAxis, View, ids, latency_floor_s, pick
+from fourcorners.analysis.internals.view import (
+    PointAxis,
+    View,
+    ids,
+    latency_floor_s,
+    pick,
+    small_reads,
+)
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import Said, say
@@ -159,7 +166,10 @@ def _told(view: View, which: int) -> Answer | None:
     if yes[0] and flush_s < _FLUSH_AS_FORCED_MIN * (usual["forced"] - usual["plain"]):
         yes, said = [None, None], say("durability.flush_free", times=_times(usual), flush=flush_s)
     least = _MEDIUM_LEAST if view.is_disk else _MEDIUM_MIN
-    if yes[0] is False and max(map(max, times.values())) < least * usual["read"]:
+    # What reads of any place take longer than of one whose part of the map is at hand is the map's.
+    of_flash = _no_memory(usual["just read"], view.once(_unmapped_s))
+    medium_s = usual["just read"] if of_flash else usual["read"]
+    if yes[0] is False and max(map(max, times.values())) < least * medium_s:
         shown, cached = _times(usual), usual["just read"]
         if cached < _MEDIUM_MIN * usual["read"]:
             shown = say("durability.times_cached", times=shown, cached=cached)
@@ -196,6 +206,11 @@ def _unmapped_s(view: View) -> float | None:
     return min((s for m in reads if (s := m.latency_percentile_s(50))), default=None)
 
 
+def _no_memory(again_s: float, unmapped_s: float | None) -> bool:
+    """Whether a repeated read comes from no memory, as one of a place without data shows."""
+    return unmapped_s is not None and again_s > _AS_MEMORY_MAX * unmapped_s
+
+
 def _times_of_rounds(view: View) -> Mapping[str, list[float]]:
     """The time of a request in each round, in seconds, by kind of request.
 
@@ -204,6 +219,7 @@ def _times_of_rounds(view: View) -> Mapping[str, list[float]]:
     are spread over these times as plain ones are, the mean of both stands for both. Writes of which
     some complete in a buffer have no such mean."""
     times = {kind: [_service_s(m) for m in points(view)] for kind, points in _WAYS.items()}
+    times["read"] = [_service_s(m) for m in small_reads(view, _WAYS["read"])]
     writes = {kind: _WAYS[kind](view) for kind in ("plain", "forced")}
     seconds = [*times["plain"], *times["forced"]]
     if not all(writes.values()) or max(seconds) <= _FORCED_ALIKE_MAX * min(seconds):
@@ -251,7 +267,7 @@ def _what(
             buffered = written <= _MEMORY_MAX * read
             waits = written >= _MEDIUM_MIN * read
         else:
-            if unmapped_s is not None and cached > _AS_MEMORY_MAX * unmapped_s:
+            if unmapped_s is not None and _no_memory(cached, unmapped_s):
                 # It waits for the flash, and no program is quicker than a read.
                 if plain <= _MEMORY_MAX * cached:
                     return None, None, say("durability.kept", shown=_times(usual))

@@ -35,6 +35,7 @@ from fourcorners.analysis.internals.view import (
     latency_floor_s,
     memory_read_s,
     pick,
+    small_reads,
 )
 from fourcorners.analysis.source import Measured
 from fourcorners.recording import OperationRecording
@@ -51,6 +52,7 @@ ALONE = pick(
 are read again."""
 
 SIDE_BY_SIDE = pick(TEST, "read", PointAxis.SEQUENCES)
+_SMALL = pick(TEST, "read", without=ALONE.without, pattern="random", block_bytes=4096)
 AGAIN = pick(TEST, "read", PointAxis.REGION)
 PAUSED = pick(TEST, "read", PointAxis.DISTANCE)
 
@@ -132,7 +134,12 @@ def _alone(view: View) -> _Alone | None:
     points = sorted(ALONE(view), key=lambda m: m.block_bytes or 0)
     random = [m for m in points if m.point.get("pattern") == "random"]
     sequential = [m for m in points if m.point.get("pattern") == "sequential"]
-    if not random or not sequential or random[0].block_bytes != sequential[0].block_bytes:
+    if not sequential:
+        return None
+    block = sequential[0].block_bytes
+    if not random or random[0].block_bytes != block:
+        random = [*small_reads(view, _SMALL)[:1], *random]
+    if not random or random[0].block_bytes != block:
         return None
     memory_s = usual_s(sequential[0])
     if view.is_disk:

@@ -33,34 +33,49 @@ SIZES = "probe-sizes"
 def find(view: View) -> list[Finding]:
     """One finding for each probe with sentinels whose drift is more than chance; for sizes one of
     the reads, and one of what follows."""
-    by_test: dict[tuple[str, bool], list[Measured]] = {}
-    wrote: set[str] = set()
-    sentinels = {m.recording for m in SENTINELS(view)}
-    for m in view.points():
-        if m.operation == "write" and m.test == SIZES:
-            wrote.add(m.test)
-        if m.operation == "read" and m.recording in sentinels:
-            by_test.setdefault((m.test, m.test in wrote), []).append(m)
-    found = (_drift(view, test, later, points) for (test, later), points in by_test.items())
+    found = (_drift(test, later, points) for (test, later), points in sentinels(view).items())
     return [finding for finding in found if finding is not None]
 
 
-def _drift(view: View, test: str, later: bool, sentinels: list[Measured]) -> Finding | None:
-    times = np.array([1 / m.iops for m in sentinels])
+def sentinels(view: View) -> dict[tuple[str, bool], list[Measured]]:
+    """The small reads between the points of each probe, in the order of the run; those of sizes
+    that come after its first write by themselves (true)."""
+    by_test: dict[tuple[str, bool], list[Measured]] = {}
+    wrote: set[str] = set()
+    found = {m.recording for m in SENTINELS(view)}
+    for m in view.points():
+        if m.operation == "write" and m.test == SIZES:
+            wrote.add(m.test)
+        if m.operation == "read" and m.recording in found:
+            by_test.setdefault((m.test, m.test in wrote), []).append(m)
+    return by_test
+
+
+def sure_change(points: list[Measured]) -> float:
+    """The largest over the smallest time of these reads, less 1 and less the part by chance; 0 of a
+    single one."""
+    times = np.array([1 / m.iops for m in points])
+    if len(times) < 2:
+        return 0.0
     slowest, quickest = int(np.argmax(times)), int(np.argmin(times))
-    change = float(times[slowest] / times[quickest] - 1)
-    sure = change - _chance(sentinels, slowest, quickest) / float(times[quickest])
-    if len(times) < 2 or sure < DRIFT_NOTED:
+    chance_s = _chance(points, slowest, quickest)
+    return float((times[slowest] - chance_s) / times[quickest] - 1)
+
+
+def _drift(test: str, later: bool, points: list[Measured]) -> Finding | None:
+    times = np.array([1 / m.iops for m in points])
+    sure = sure_change(points)
+    if sure < DRIFT_NOTED:
         return None
-    said = say("drift.measured", test=test, quickest=times[quickest], slowest=times[slowest])
+    said = say("drift.measured", test=test, quickest=times.min(), slowest=times.max())
     return worded(
         f"drift_{test}_writes" if later else f"drift_{test}",
         f"Drift during {test}" + (", writes" if later else ""),
         "measured",
         said,
-        value=change,
+        value=float(times.max() / times.min() - 1),
         unit="fraction",
-        evidence=[m.recording for m in sentinels],
+        evidence=[m.recording for m in points],
         detail={"sentinel_s": times, "test": test, "wrote": later, SURE: sure},
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fourcorners import sentences
 from fourcorners.analysis import artefacts
+from fourcorners.analysis.internals.method import settling
 from fourcorners.analysis.internals.method.doubt import (
     ANSWERED,
     UNAFFECTED,
@@ -43,7 +44,8 @@ def reason(run: RunData, probe: str) -> str | None:
         if finding.name in ANSWERED and len(answered) >= ANSWERED_SHARE_MIN * len(reads) > 0:
             counted = {"answered": len(answered), "reads": len(reads)}
             return sentences.sentence(say("futile.answered", title=finding.title, **counted))
-    doubts = Doubts.of(view, misleading)
+    settled = Resolver(run, without=settling.slowed(view)).view
+    doubts = Doubts.of(settled, misleading)
     if not doubts.most or probe in UNAFFECTED or (probe not in WRITING and not doubts.all):
         return None
     return sentences.sentence(say("futile.disturbed", **doubts.counted))
@@ -54,7 +56,7 @@ def reason_to_stop(run: RunData, probe: str) -> str | None:
     a simulated drive.
 
     The range of the reads between its points only grows: once other load disturbed the probe, what
-    it finds will not be taken.
+    it finds will not be taken; unless only its first reads were slow, and other probes begin alike.
 
     Args:
         run: what has been measured so far, also of this probe.
@@ -66,5 +68,8 @@ def reason_to_stop(run: RunData, probe: str) -> str | None:
     # What it writes after its reads is taken unless most probes were disturbed.
     drift = doubts.disturbance(probe)
     if drift is None or (probe == SIZES and not doubts.most):
+        return None
+    if settling.settles(drift.detail.get("sentinel_s", ())):
+        # Other probes will show whether all begin so.
         return None
     return sentences.sentence(say("futile.stopped", drift=drift.text))

@@ -16,7 +16,7 @@ import scipy
 from fourcorners.analysis.internals.caches.read_cache import from_memory
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
-from fourcorners.analysis.internals.view import View, pick
+from fourcorners.analysis.internals.view import View, pick, small_reads
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
 
@@ -103,7 +103,8 @@ def read_cost(view: View) -> ReadCost | None:
     median of their latency does not; elsewhere what the mean of single reads has more than their
     median corrects the rate.
     """
-    alone = median_s(READ_ALONE(view))
+    singles = small_reads(view, READ_ALONE)
+    alone = median_s(singles)
     shown = conflicting_reads.one_unit(view)
     seen = view.once(conflicting_reads.seen)
     if alone is None or shown is None or seen is None:
@@ -111,7 +112,7 @@ def read_cost(view: View) -> ReadCost | None:
     again, written = median_s(SAME_PLACE(view)), median_s(_JUST_WRITTEN(view))
     plain = median_s(PLAIN(view))
     one = 1 / shown[0]
-    rare = _rare(READ_ALONE(view), alone)
+    rare = _rare(singles, alone)
     if again is not None and again > one:
         # Reads of one place load no part of a mapping, as single reads of any place may.
         rare = min(rare, _rare(SAME_PLACE(view), again))
