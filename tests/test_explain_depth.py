@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from analysis_fixture import FakeRun
-from explain_fixture import small_ssd, view_of
+from explain_fixture import MIB, small_ssd, view_of
 
 import fourcorners as fc
 from fourcorners.analysis.internals.link import command_queue, generation
@@ -139,6 +139,18 @@ def test_a_rate_that_the_medium_may_limit_is_no_link() -> None:
     assert said.code == generation.generation(view_of(run)).said.code == "link_ceiling.medium"
     # What reads reach is what was measured, and not the slope between two sizes, which is more.
     assert said.parameters["rate"] == pytest.approx(1_048_576 / (1e-6 + 1_048_576 / 559.05e6))
+
+
+@pytest.mark.parametrize(("sizes", "why"), [((1, 2), "flat"), ((1,), "one_size")])
+def test_large_reads_of_one_size_are_not_called_as_fast_as_others(
+    sizes: tuple[int, ...], why: str
+) -> None:
+    """The recording of the other size ended because something failed."""
+    run = FakeRun()
+    for size in sizes:
+        about: dict[str, Any] = {"block_bytes": size * MIB, "of": "written"}
+        run.add(f"probe-depth/link/written/{size}", "read", iops=800.0, **about)
+    assert generation.ceiling(view_of(run)).said.code == f"link_ceiling.{why}"
 
 
 def test_one_track_of_a_disk_is_no_memory() -> None:

@@ -202,7 +202,9 @@ def _carried(view: View) -> _Carried | Answer:
         if (slope := _slope([m for m in points if m.point[PointAxis.OF] == of])) is not None
     }
     if not slopes:
-        return unknown(say("link_ceiling.flat"))
+        sizes = {(m.point[PointAxis.OF], m.block_bytes) for m in points}
+        twice = len(sizes) > len({of for of, _ in sizes})
+        return unknown(say("link_ceiling.flat" if twice else "link_ceiling.one_size"))
     detail: dict[str, Any] = {
         "slopes_bytes_per_second": slopes,
         "of": [m.point[PointAxis.OF] for m in points],
