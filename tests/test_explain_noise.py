@@ -131,6 +131,25 @@ def test_an_arm_that_has_a_shorter_way_in_a_smaller_area_changes_no_pace(
     assert (pace.scatter(_view(run)) > 0) == scatters
 
 
+@pytest.mark.parametrize(("again_ms", "kept"), [(0.1, False), (0.03, True)])
+def test_reads_that_hang_elsewhere_only_show_nothing_that_is_kept(
+    again_ms: float, kept: bool
+) -> None:
+    """Sixteen of a thousand reads hang, but by chance none of the few of the smallest region."""
+    run = FakeRun()
+    random = {0.1: 3936, 4.0: 64}
+    for name, pattern in (("sequential", "sequential"), ("random", "random")):
+        run.add(f"probe-caches/{name}", "read", iops=6e3, pattern=pattern, block_bytes=16384)
+        _latencies(run, f"probe-caches/{name}", "read", random)
+    for mib, ms in ((1, {again_ms: 192}), (2, {0.1: 364, 4.0: 20})):
+        axes = {"region_bytes": mib << 20, "wanted_ios": 192 * mib}
+        run.add(f"probe-caches/again/{mib}", "read", iops=6e3, elapsed_s=0.0325 * mib, **axes)
+        _latencies(run, f"probe-caches/again/{mib}", "read", ms)
+    found = read_cache.cache(_view(run))
+    assert found is not None
+    assert found.value == (1.5 * 2**20 if kept else 0)
+
+
 @pytest.mark.parametrize(("alone", "verdict"), [(0.95, "measured"), (0.6, "not identifiable")])
 def test_sequences_count_only_where_a_single_one_is_read_ahead_of(
     alone: float, verdict: str

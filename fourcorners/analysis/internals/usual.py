@@ -22,22 +22,27 @@ at a time, none does by itself: on a disk the longest random read takes three ti
 (the longest seek and a whole turn, against a mean seek and half a turn), and times that spread
 lognormally by a fifth reach 1.7 times in one of a hundred."""
 
-_RARE = 0.01
+RARE = 0.01
 """Commands that hang are a part of what the drive does, and not left out, if more than this share
 of all do; chance has :data:`FALSE_ALARM` to make more of so many. A choice: of a system on which
 more of them hang, nobody would say that it is quiet."""
 
+RARE_COMPARED = 0.05
+"""The same share where the times of two kinds of reads are compared: those that hang are then left
+out of both, since hundreds of one kind may have none of them where thousands of the other have more
+than :data:`RARE`. More than a few of a hundred are a part of what a drive does: a choice."""
 
-def usual_s(m: Measured) -> float:
-    """The mean latency of a measurement, in seconds, without commands that hang if they are
-    rare."""
-    middle_s, count = usual_latencies(m)
+
+def usual_s(m: Measured, rare: float = RARE) -> float:
+    """The mean latency of a measurement, in seconds, without commands that hang if no more than
+    this share do, and those that chance adds to it."""
+    middle_s, count = usual_latencies(m, rare)
     if count.sum() == m.ios:
         return m.latency_mean_s or 0.0
     return float(np.average(middle_s, weights=count))
 
 
-def usual_latencies(m: Measured) -> tuple[Floats, npt.NDArray[np.int64]]:
+def usual_latencies(m: Measured, rare: float = RARE) -> tuple[Floats, npt.NDArray[np.int64]]:
     """The latencies of the same commands in seconds, and how often each occurred; both with shape
     (buckets,)."""
     low_ns, high_ns, count = m.histogram
@@ -46,6 +51,6 @@ def usual_latencies(m: Measured) -> tuple[Floats, npt.NDArray[np.int64]]:
     median_s = middle_s[np.searchsorted(np.cumsum(count), total / 2)]
     hang = middle_s > HANGS * median_s
     hanging = int(count[hang].sum())
-    if not 0 < hanging <= scipy.stats.binom.isf(FALSE_ALARM, total, _RARE):
+    if not 0 < hanging <= scipy.stats.binom.isf(FALSE_ALARM, total, rare):
         return middle_s, count
     return middle_s[~hang], count[~hang]

@@ -26,7 +26,7 @@ from fourcorners.analysis.internals.disk.mechanics import NEAR
 from fourcorners.analysis.internals.disk.mechanics import TEST as NEAR_TEST
 from fourcorners.analysis.internals.flash.trim_granularity import READS as TRIMMED
 from fourcorners.analysis.internals.method import pace
-from fourcorners.analysis.internals.usual import usual_s
+from fourcorners.analysis.internals.usual import RARE_COMPARED, usual_s
 from fourcorners.analysis.internals.view import (
     PointAxis,
     View,
@@ -118,15 +118,20 @@ class _Alone:
 
     @property
     def random_s(self) -> float:
-        return usual_s(self.random)
+        return _served_s(self.random)
 
     @property
     def sequential_s(self) -> float:
-        return usual_s(self.sequential)
+        return _served_s(self.sequential)
 
     @property
     def limit_s(self) -> float:
         return between_s(self.memory_s, self.random_s)
+
+
+def _served_s(m: Measured) -> float:
+    """The mean time of a read, in seconds, without a few that hang."""
+    return usual_s(m, RARE_COMPARED)
 
 
 def _alone(view: View) -> _Alone | None:
@@ -141,11 +146,11 @@ def _alone(view: View) -> _Alone | None:
         random = [*small_reads(view, _SMALL)[:1], *random]
     if not random or random[0].block_bytes != block:
         return None
-    memory_s = usual_s(sequential[0])
+    memory_s = _served_s(sequential[0])
     if view.is_disk:
         paused = by(SIDE_BY_SIDE(view), PointAxis.SEQUENCES).get(1)
-        memory_s = from_memory_s(usual_s(random[0]), memory_s, paused)
-    return _Alone(sequential[0], random[0], usual_s(random[-1]), memory_s)
+        memory_s = from_memory_s(_served_s(random[0]), memory_s, paused)
+    return _Alone(sequential[0], random[0], _served_s(random[-1]), memory_s)
 
 
 def from_memory_s(random_s: float, sequential_s: float, paused: OperationRecording | None) -> float:
@@ -213,10 +218,12 @@ def reads_ahead(view: View) -> Answer | None:
         return yes_or_no(False, say("alike"), **about).checked(alike, None)
     near = _quick_near(view)
     keeps = not again or kept(again, alone.uncached_s)[0] is not None
-    if near and not keeps and not is_ahead(usual_s(near[0]), alone.sequential_s):
+    if near and not keeps and not is_ahead(_served_s(near[0]), alone.sequential_s):
         # Nothing is kept for a second read: reads are faster by being near one another.
         about["evidence"] = [*about["evidence"], near[0].recording, *ids(AGAIN(view))]
-        return yes_or_no(False, say("nearby", near=usual_s(near[0])), **about).checked(alike, None)
+        return yes_or_no(False, say("nearby", near=_served_s(near[0])), **about).checked(
+            alike, None
+        )
     in_memory, shown_by = view.once(from_memory, alone.sequential.latency_percentile_s(50) or 0.0)
     if in_memory is False:
         paused_s = paused and paused.latency_percentile_s(50)
@@ -237,7 +244,7 @@ def reads_ahead(view: View) -> Answer | None:
             # still, or share a page with what was just read. If nearly all were in memory, either
             # may be: reads of other load in the pause take the place of what was read ahead.
             about["evidence"] = [*about["evidence"], paused.recording]
-            paused_s = usual_s(paused)
+            paused_s = _served_s(paused)
             said = say("not_after_a_pause", gain=gain, paused_s=paused_s, random_s=alone.random_s)
             if is_ahead(paused_s, alone.random_s):
                 return yes_or_no(None, replace(said, code="woken"), **about)
@@ -262,8 +269,8 @@ def _quick_near(view: View) -> list[Measured]:
     near, elsewhere = NEAR(view), pick(NEAR_TEST, "read", PointAxis.SENTINEL)(view)
     if view.is_disk or not near or not elsewhere:
         return []
-    elsewhere_s = float(np.median([usual_s(m) for m in elsewhere]))
-    return near if is_ahead(elsewhere_s, usual_s(near[0])) else []
+    elsewhere_s = float(np.median([_served_s(m) for m in elsewhere]))
+    return near if is_ahead(elsewhere_s, _served_s(near[0])) else []
 
 
 def _hidden(view: View, seen: bool) -> Answer | None:
@@ -450,7 +457,7 @@ def _kept_regions(view: View, alone: _Alone) -> Answer:
 def _again(view: View) -> dict[int, float]:
     """The mean time of a read by region, for all regions that were read as often as planned."""
     regions = [m for m in AGAIN(view) if m.ios >= int(m.point["wanted_ios"])]
-    return {region: usual_s(m) for region, m in by(regions, PointAxis.REGION).items()}
+    return {region: _served_s(m) for region, m in by(regions, PointAxis.REGION).items()}
 
 
 def _segments(view: View) -> Answer:
