@@ -10,11 +10,13 @@ import pytest
 from burst_fixture import OF_FLASH, add_burst, curve_of, filled
 from explain_fixture import KIB, MIB, code, probed, small_ssd, view_of
 
+from fourcorners.analysis.internals.answer import unknown
 from fourcorners.analysis.internals.caches import slc_cache, slowdown
 from fourcorners.analysis.internals.caches.buffer_line import Buffer, read_curve
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.caches.slc_cache import in_order, may_be_buffer
 from fourcorners.analysis.internals.caches.slowdown import Bend, find_bends, passes
+from fourcorners.sentences import say
 from fourcorners_validation.arena.drive_text import (
     Bytes,
     BytesPerSecond,
@@ -243,6 +245,22 @@ def test_a_bend_is_a_cache_where_a_buffer_would_have_shown_or_is_not_there() -> 
     assert not may_be_buffer(steep, curve_of((268e6, 254e6)), None)
     large, _ = find_bends(curve_of((700e6, 273e6), (900e6, 200e6)))
     assert not may_be_buffer(large, None, None)
+
+
+@pytest.mark.parametrize("waits_for_nothing", [True, False])
+def test_a_buffer_that_is_kept_without_power_may_be_as_large_as_a_cache(
+    waits_for_nothing: bool,
+) -> None:
+    """268 MB that drain at 1,405 MB/s while the link fills them at 3,400."""
+    detail = {"waits_for_nothing": waits_for_nothing}
+    protection = unknown(say("any.value"), detail=detail)
+    run = filled((457e6, 3400e6), (1000e6, 1405e6))
+    found = slc_cache.size(view_of(run, **OF_FLASH, power_loss_protection=protection))
+    if waits_for_nothing:
+        assert (found.value, found.said.code) == (None, "like_a_buffer")
+        assert found.said.parameters["held"] == pytest.approx(268e6, rel=0.01)
+    else:
+        assert found.value == pytest.approx(457e6, rel=0.01)
 
 
 @pytest.mark.parametrize("size", [11e6, 7e6])

@@ -88,6 +88,10 @@ cells of two bits, of a drive with two fifths of spare area."""
 _SAME_RATE_MIN = 0.9
 """A buffer is filled at this share of the earlier rate or more: at that of the link."""
 
+_PROTECTED_MAX = 8 * 2**30
+"""A write buffer that keeps its content when power fails is a part of the memory that a drive has
+for its map as well, a thousandth of the capacity: of the largest drives so much."""
+
 _EARLY = 0.25
 """From this share of a cache on, a buffer that does not show is full: it is smaller than that."""
 
@@ -145,7 +149,9 @@ def in_order(bends: tuple[Bend, Bend]) -> tuple[Bend, Bend]:
     return (before, last) if apart else bends
 
 
-def may_be_buffer(bend: Bend, short: Curve | None, buffer: Buffer | None) -> bool:
+def may_be_buffer(
+    bend: Bend, short: Curve | None, buffer: Buffer | None, most_bytes: float = BUFFER_MAX
+) -> bool:
     """Whether a write buffer alone explains a bend, although the short burst showed none, or a
     smaller one: it may have been half full then.
 
@@ -157,11 +163,12 @@ def may_be_buffer(bend: Bend, short: Curve | None, buffer: Buffer | None) -> boo
         bend: the bend of a long burst.
         short: the curve of the short burst, if it was measured.
         buffer: the write buffer that it showed, if any.
+        most_bytes: the most that a buffer of this drive may hold.
     """
     held = bend.count_bytes * (1 - bend.slow_rate / bend.fast_rate)
     if buffer is not None:
         return held <= 2 * buffer.size_bytes and bend.fast_rate >= _LINK_SHARE * buffer.link_rate
-    if held > BUFFER_MAX:
+    if held > most_bytes:
         return False
     if short is None:
         return True
@@ -213,6 +220,15 @@ def _known_buffer(view: View) -> Buffer | None:
     return None if write_buffer.writes_through(view) else view.once(write_buffer.shown)
 
 
+def _buffer_most(view: View) -> float:
+    """The most that a write buffer of this drive may hold, in bytes: more where it keeps its
+    content when power fails, as it may where FUA does not make a write wait for the medium. What
+    limits others is how much a host is willing to lose."""
+    protection = view.answer("power_loss_protection")
+    kept = protection is not None and protection.detail.get("waits_for_nothing")
+    return _PROTECTED_MAX if kept else BUFFER_MAX
+
+
 def _bends(view: View, m: Measured, grain: float = 0.0) -> tuple[Bend, Bend]:
     return find_bends(completion_curve(view.run, m), grain)
 
@@ -246,7 +262,7 @@ def _search(view: View) -> _Search:
             if not bend.is_one:
                 uneven = True
                 continue
-            if may_be_buffer(bend, short, buffer):
+            if may_be_buffer(bend, short, buffer, view.once(_buffer_most)):
                 doubtful.append(bend)
                 continue
             if size > _CELLS_MAX * (capacity_bytes(view.run) or math.inf):
