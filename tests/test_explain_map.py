@@ -14,8 +14,9 @@ from fourcorners.analysis.internals.collection import superblock
 from fourcorners.analysis.internals.collection.reads_beside import Waits
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.nand import read_cost
-from fourcorners.analysis.internals.nand.programs import beside_s
+from fourcorners.analysis.internals.nand.programs import beside_s, programs
 from fourcorners.analysis.internals.view import View
+from fourcorners.sentences import Said
 
 LINK = 270e6
 
@@ -151,6 +152,16 @@ def test_a_read_whose_part_of_the_map_is_at_hand_comes_from_no_memory() -> None:
     assert cost.idle_s == pytest.approx(205e-6, rel=0.01)
     least, most = beside_s(view, cost)
     assert least <= 666e-6 - 534e-6 <= most
+
+
+def test_a_forced_write_may_write_a_part_of_the_map_back_after_it_read_it() -> None:
+    """As no other kind of pages: it takes a program and a read of the array longer."""
+    run = _one_die()
+    bounds = np.array([666_000, 666_000 + 783_000])
+    run.histograms["probe-flush/4", "write"] = (bounds, bounds, np.array([80, 40]))
+    found = programs(view_of(run, mapping_unit=4096))
+    assert isinstance(found, Said)
+    assert found.code == "program_time.in_a_row"
 
 
 def test_writes_that_are_quicker_than_a_read_with_its_part_of_the_map_wait() -> None:

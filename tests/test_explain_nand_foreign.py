@@ -165,6 +165,10 @@ def test_a_write_that_waits_for_one_more_program_is_of_no_other_kind() -> None:
     assert not found(once).may_be_in_a_row
     assert not found(once, once + 1.5 * program_s).may_be_in_a_row
     assert not found(once, once + program_s, once + 3 * program_s).may_be_in_a_row
+    # A page of the map is read before it is written anew.
+    with_read = found(once, once + program_s + 0.15e-3)
+    assert not with_read.may_be_in_a_row
+    assert replace(with_read, read_s=0.15e-3).may_be_in_a_row
 
 
 def test_a_read_from_the_write_buffer_is_none_of_flash() -> None:

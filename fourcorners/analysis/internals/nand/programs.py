@@ -27,6 +27,7 @@ from fourcorners.analysis.internals.flash.levels import PLANES_MAX
 from fourcorners.analysis.internals.nand.page_kinds import Kinds, page_kinds
 from fourcorners.analysis.internals.nand.read_cost import (
     PLAIN,
+    READ_ALONE,
     READ_BYTES,
     TEST,
     ReadCost,
@@ -34,7 +35,7 @@ from fourcorners.analysis.internals.nand.read_cost import (
     read_cost,
 )
 from fourcorners.analysis.internals.thresholds import UNSURE
-from fourcorners.analysis.internals.view import View, ids, pick
+from fourcorners.analysis.internals.view import View, ids, pick, small_reads
 from fourcorners.analysis.source import Measured
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
@@ -90,6 +91,8 @@ class Programs:
     """What all dies program in one turn, over the rate of writing."""
     waited_s: float | None
     """What the reads waited that waited longest, erasures apart."""
+    read_s: float = 0.0
+    """A read of a part of the map, which is written anew, at most; zero where no read needs it."""
 
     @property
     def beside_mean_s(self) -> float:
@@ -99,11 +102,11 @@ class Programs:
     @property
     def may_be_in_a_row(self) -> bool:
         """Whether slower writes may wait for one more program each, of parity or of what the drive
-        keeps for itself, so that they are no other kind of pages."""
+        keeps for itself, such as a page of its map, so that they are no other kind of pages."""
         quickest, *slower = self.kinds.seconds
         low, high = self.bounds(quickest, self.kinds.errors_s[0])
         return bool(slower) and all(
-            number * low <= later - quickest <= number * high
+            number * low <= later - quickest <= number * (high + self.read_s)
             for number, later in enumerate(slower, 1)
         )
 
@@ -151,7 +154,10 @@ def programs(view: View) -> Programs | Said:
     kinds = page_kinds(forced)
     if kinds is None:
         return say("program_time.many_times")
-    found = Programs(kinds, beside_s(view, cost), view.once(turn_s), None)
+    # A read of any place may take longer by one of its part of the map.
+    longer_s = (median_s(small_reads(view, READ_ALONE)) or cost.idle_s) - cost.idle_s
+    map_s = min(longer_s, cost.idle_s)
+    found = Programs(kinds, beside_s(view, cost), view.once(turn_s), None, map_s)
     found = replace(found, waited_s=_waited(view, cost, found.time_s(kinds.seconds[-1])))
     if found.may_be_in_a_row:
         return say("program_time.in_a_row", quickest=kinds.seconds[0], slowest=kinds.seconds[-1])
