@@ -8,11 +8,13 @@ import pytest
 from analysis_fixture import FakeRun
 from explain_fixture import MIB, view_of
 
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import durability, write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.collection import superblock
 from fourcorners.analysis.internals.collection.reads_beside import Waits
 from fourcorners.analysis.internals.flash.interleaving import Seen
+from fourcorners.analysis.internals.flash.log_blocks import log_blocks
 from fourcorners.analysis.internals.nand import read_cost
 from fourcorners.analysis.internals.nand.programs import beside_s, programs
 from fourcorners.analysis.internals.view import View
@@ -193,3 +195,24 @@ def test_the_largest_windows_may_need_more_of_a_map_than_there_is_room_for(
     # Too few that do not fall.
     few = (20.0, 40.0, 40.0, *last)
     assert Seen(window={4096 << n: rate for n, rate in enumerate(few)}).stripe_bytes is None
+
+
+@pytest.mark.parametrize("again_s", [205e-6, 366e-6])
+def test_a_drive_that_loads_its_map_may_write_that_back_instead_of_merging_logs(
+    again_s: float,
+) -> None:
+    run = _one_die()
+    _alike(run, "probe-flush/1", "read", again_s)
+    for which, write_s in enumerate((1.1e-3, 1.2e-3, 6.2e-3, 5.3e-3, 1.1e-3, 2.1e-3)):
+        run.add(
+            f"probe-alignment/{which}",
+            "write",
+            iops=1 / write_s,
+            boundary_bytes=1024 << which,
+            queue_depth=32,
+        )
+    found = log_blocks(view_of(run))
+    assert found.value == 1
+    tested = {check.assumption: check.holds for check in found.checks}
+    expected = {Assumption.STOPS_ARE_MERGES: False} if again_s < 300e-6 else {}
+    assert tested == expected

@@ -21,7 +21,8 @@ import numpy as np
 from fourcorners.analysis.internals.answer import Answer, yes_or_no
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.flash.mapping_unit import PAIRS, TEST
-from fourcorners.analysis.internals.view import SENTINELS, PointAxis, View, pick
+from fourcorners.analysis.internals.nand.read_cost import READ_ALONE, SAME_PLACE, loads_its_map
+from fourcorners.analysis.internals.view import SENTINELS, PointAxis, View, ids, pick, small_reads
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
@@ -91,7 +92,13 @@ def log_blocks(view: View) -> Answer:
     elif near_s is not None and max(varies, apart) < _APART / 2:
         there, said = False, say("each_rewrites", median_s=median_s)
     found = yes_or_no(there, said, detail=detail)
-    return found if there else found.checked(Assumption.STOPS_ARE_MERGES, None)
+    if not there:
+        return found.checked(Assumption.STOPS_ARE_MERGES, None)
+    # A drive that loads its map on demand writes it back, too, which takes programs of its own.
+    reads = [*SAME_PLACE(view), *small_reads(view, READ_ALONE)]
+    if view.once(loads_its_map):
+        return found.checked(Assumption.STOPS_ARE_MERGES, False, ids(reads))
+    return found
 
 
 def _without_a_stop(points: list[Measured]) -> list[Measured]:

@@ -140,6 +140,15 @@ def read_cost(view: View) -> ReadCost | None:
     return ReadCost(idle, die_s, min(cached, default=None), per_byte, moved, measured)
 
 
+def loads_its_map(view: View) -> bool:
+    """Whether a read of any place takes longer than a repeated read of one, although that comes
+    from no memory either: it needs a part of the map that is not at hand."""
+    again_s, alone_s = median_s(SAME_PLACE(view)), median_s(small_reads(view, READ_ALONE))
+    if again_s is None or alone_s is None or again_s > _MEMORY_MAX * alone_s:
+        return False
+    return view.once(from_memory, again_s)[0] is False
+
+
 def in_memory(seconds: float, alone_s: float, die_s: float | None, plain_s: float | None) -> bool:
     """Whether a read comes from the write buffer: it takes as long as a write that ends there, and
     lacks the array's read.
