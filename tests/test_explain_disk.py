@@ -76,6 +76,22 @@ def test_what_leaves_a_disks_cache_late_is_added(
     assert write_buffer.size(view_of(run)).value == pytest.approx(7.3e6)
 
 
+def test_an_arm_whose_disk_does_not_show_its_turns_writes_late_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As of a disk that keeps in flash what was read. At 100 MB/s, a read takes 8 ms."""
+    shown = buffer_line.Buffer(15.7e6, 0.1e6, 1e10, 1e8, 1e5, 0.01, 0.0, 15.7e6)
+    monkeypatch.setattr(write_buffer, "read_curve", lambda *burst, in_rounds: shown)
+    run = FakeRun()
+    run.add("probe-burst/short", "write", iops=1000.0, stage="short")
+    run.add("probe-seeks/sentinel/1", "read", iops=125, sentinel=1)
+    found = write_buffer.size(view_of(run))
+    assert found.value == pytest.approx(16.5e6)
+    assert found.interval is not None
+    assert found.interval[0] < 15.7e6
+    assert found.interval[1] > 17.3e6
+
+
 def test_a_disk_may_have_less_room_than_the_line_says_by_a_run_that_it_writes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -479,21 +479,3 @@ def test_stalls_nearer_than_rare_waits_are_no_distance_of_blocks() -> None:
     assert stalls.larger(rare, 130 * MIB)
     assert not stalls.larger(rare, 255 * MIB)
     assert not stalls.larger(None, 130 * MIB)
-
-
-@pytest.mark.parametrize(
-    ("spacing", "middle", "against"),
-    [
-        (20 * MIB, 20 * MIB, True),
-        # Two stalls for each unit.
-        (16.5 * MIB, 16 * MIB, False),
-        # Some stalls were not counted, so that the mean is no distance.
-        (20 * MIB, 16 * MIB, False),
-    ],
-)
-def test_stalls_contradict_an_erase_unit_unless_it_is_collected_in_two_goes(
-    spacing: float, middle: float, against: bool
-) -> None:
-    distances = (0.9 * middle, middle, 1.2 * middle)
-    found = stalls.Stalls(1.0, spacing, 0.3 * MIB, 60.0, 1.0, 0.02, 0.0, distances)
-    assert stalls.contradicts(found, 32 * MIB) == against

@@ -11,7 +11,7 @@ from explain_fixture import MIB, view_of
 
 from fourcorners.analysis.internals.collection import stalls, superblock
 from fourcorners.analysis.internals.collection.reads_beside import Waits
-from fourcorners.analysis.internals.collection.superblock import rare_cycle
+from fourcorners.analysis.internals.collection.superblock import Cycle, rare_cycle
 
 EVERY = 3
 """Parts from one stall to the next."""
@@ -127,11 +127,44 @@ def test_a_few_erasures_tell_their_distance_if_places_met_many_of_them(
 ) -> None:
     reads = _reads(met_of_place)
     monkeypatch.setattr(superblock, "waits", lambda _view: reads)
-    view = view_of(FakeRun())
+    run = FakeRun()
+    run.add("probe-overwrite/beside", "read", iops=1000, stage="beside")
+    view = view_of(run)
     rare = view.once(rare_cycle)
     assert rare is not None
     assert rare.events < superblock.EVENTS_MIN
+    said = superblock.superblock(view).said
+    # What seldom waits may be something else than an erasure, but does wait.
+    assert (said.code == "few") == (not told)
     found = view.once(superblock.cycle)
     assert (found is not None) == told
     if found is not None:
         assert abs(found.unit_bytes - 256e6) <= found.margin_bytes < 0.01 * 256e6
+
+
+def test_rare_waits_are_not_said_to_be_of_a_superblock(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = stalls.Stalls(5e-3, 32 * MIB, MIB, 40.0, explained=0.95, waiting=0.01)
+    rare = Cycle(513 * MIB, 2 * MIB, 5e-3, 3.0, 0.99, 1e-3, 20.0)
+    for name, found in (("find_stalls", shown), ("cycle", None), ("rare_cycle", rare)):
+        monkeypatch.setattr(stalls, name, lambda _view, found=found: found)
+    run = FakeRun()
+    run.add("probe-overwrite/overwrite/1", "write", iops=1000, stage="overwrite")
+    assert stalls.spacing(view_of(run)).said.code == "collection_stalls.unlike_rare"
+
+
+@pytest.mark.parametrize(
+    ("spacing", "middle", "against"),
+    [
+        (20 * MIB, 20 * MIB, True),
+        # Two stalls for each unit.
+        (16.5 * MIB, 16 * MIB, False),
+        # Some stalls were not counted, so that the mean is no distance.
+        (20 * MIB, 16 * MIB, False),
+    ],
+)
+def test_stalls_contradict_an_erase_unit_unless_it_is_collected_in_two_goes(
+    spacing: float, middle: float, against: bool
+) -> None:
+    distances = (0.9 * middle, middle, 1.2 * middle)
+    found = stalls.Stalls(1.0, spacing, 0.3 * MIB, 60.0, 1.0, 0.02, 0.0, distances)
+    assert stalls.contradicts(found, 32 * MIB) == against

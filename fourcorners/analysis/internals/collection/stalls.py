@@ -452,7 +452,7 @@ def _told(view: View) -> _Told | Answer:
     if spacing and freed_of is None and larger(rare, spacing + margin):
         # What is erased at a time may be collected in several goes.
         assert rare is not None
-        return hidden("unlike_erased", spacing=spacing, erased=rare.unit_bytes)
+        return hidden("unlike_rare", spacing=spacing, erased=rare.unit_bytes)
     alone = stalls.explained >= _EXPLAINED_ALONE and stalls.waiting <= _WAITING_ALONE_MAX
     if not alone and not surely_counted(stalls):
         return hidden("too_often", **lasts)

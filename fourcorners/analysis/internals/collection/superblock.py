@@ -466,20 +466,19 @@ def superblock(view: View) -> Answer:
     if view.once(by_the_clock):
         return unknown(say("clock"), evidence=ids(beside))
     if found is None and spacing is not None and spacing.value and spacing.interval:
+        detail, shown = spacing.detail, spacing.evidence
         by_stalls = known(
-            spacing.value,
-            say("by_stalls"),
-            bounds=spacing.interval,
-            detail=spacing.detail,
-            evidence=spacing.evidence,
+            spacing.value, say("by_stalls"), bounds=spacing.interval, detail=detail, evidence=shown
         )
-        by_stalls = by_stalls.checked(Assumption.WAITS_ARE_ERASURES, None)
-        return by_stalls.checked(Assumption.EQUAL_DISTANCES, True, spacing.evidence or ())
+        even = by_stalls.checked(Assumption.EQUAL_DISTANCES, True, spacing.evidence or ())
+        return even.checked(Assumption.WAITS_ARE_ERASURES, None)
     if not beside:
         return unknown(say("not_written"), evidence=())
     reads = view.once(waits)
     if found is None or reads is None:
-        return unknown(say("no_cycle"), evidence=ids(beside))
+        rare = view.once(rare_cycle)
+        said = say("few", every=rare.unit_bytes, waits=rare.events) if rare else say("no_cycle")
+        return unknown(said, evidence=ids(beside))
     go = goes(reads, found.level_s, found.unit_bytes)
     answer = known(
         found.unit_bytes,
