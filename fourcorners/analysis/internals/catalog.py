@@ -23,7 +23,7 @@ from fourcorners.analysis.internals.collection import (
     stalls,
     superblock,
 )
-from fourcorners.analysis.internals.disk import mechanics, tracks, zones
+from fourcorners.analysis.internals.disk import mechanics, surfaces, tracks, zones
 from fourcorners.analysis.internals.flash import (
     channels,
     conflicting_reads,
@@ -90,6 +90,11 @@ class Asked:
 _DISCRETE, _CONTINUOUS, _YES_NO, _ODD = ValueKind
 _THROUGH = ("volatile_write_cache", "power_loss_protection")
 _PLATTERS = ("rotation_rpm", "track_bytes", "track_switch")
+_SURFACES = (
+    Assumption.FOLLOWS_TRACKS,
+    Assumption.HEADS_IN_TURN,
+    Assumption.SURFACE_BY_SURFACE,
+)
 _MOVES = (*_PLATTERS, "reordering")
 _CURVE_NEEDS = ("command_queue_depth", "log_blocks")
 _READ_NEEDS = (
@@ -351,10 +356,8 @@ CATALOG: tuple[Asked, ...] = (
         tracks.track_switch, ("rotation_rpm",), asked_by=tracks.asked,
         assumes=(Assumption.FOLLOWS_TRACKS, Assumption.HEADS_IN_TURN)),
     Asked("head_switch", "Switch to the next head", "s", _CONTINUOUS, tracks.FOLLOWING,
-        tracks.head_switch, ("rotation_rpm",), asked_by=tracks.asked,
-        assumes=(Assumption.FOLLOWS_TRACKS, Assumption.HEADS_IN_TURN)),
-    Asked("heads", "Heads", "1", _DISCRETE, tracks.FOLLOWING, tracks.heads, ("rotation_rpm",),
-        asked_by=tracks.asked,
-        assumes=(Assumption.FOLLOWS_TRACKS, Assumption.HEADS_IN_TURN)),
+        surfaces.head_switch, _PLATTERS, asked_by=tracks.asked, assumes=_SURFACES),
+    Asked("heads", "Heads", "1", _DISCRETE, tracks.FOLLOWING, surfaces.heads, _PLATTERS,
+        asked_by=tracks.asked, assumes=_SURFACES),
 )
 # fmt: on

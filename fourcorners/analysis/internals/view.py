@@ -101,7 +101,7 @@ class View:
 
 
 _SMALL_READS = (
-    ("probe-seeks", PointAxis.DISTANCE, PointAxis.STRIDE),
+    ("probe-seeks", PointAxis.DISTANCE, PointAxis.STRIDE, PointAxis.REGION),
     ("probe-depth", PointAxis.OF),
     ("probe-trim", PointAxis.SENTINEL),
     ("probe-flush", PointAxis.SENTINEL),

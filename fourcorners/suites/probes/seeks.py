@@ -22,6 +22,9 @@ FOLLOWED_BYTES = 512 * MIB
 REGION_BYTES = 64 * MIB
 # Shares of the drive; more of them small, where seeks rise steeply.
 DISTANCES = (0.002, 0.01, 0.03, 0.07, 0.13, 0.2, 0.3, 0.45, 0.65, 0.85, 1.0)
+# Shares of the drive from its start: the first of the 8 to 24 zones of a disk is no longer than the
+# latter, and not much shorter than the former.
+WITHIN = (0.08, 0.16)
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,9 @@ class Parameters:
     turns: int = parameter(COUNT, 2000, "reads that show the rotation")
     reads: int = parameter(COUNT, 800, "reads at each distance")
     followed: int = parameter(COUNT, 3000, "reads that follow the head")
+    within: int = parameter(COUNT, 500, "single reads within each share of the drive")
     time_s: float = parameter(SECONDS, 11.5, "each, at most")
+    within_time_s: float = parameter(SECONDS, 4.2, "within each share of the drive, at most")
     preparation: str = preparation()
 
 
@@ -74,14 +79,29 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         {"stride_bytes": STRIDE_BYTES},
     )
 
+    def within(span: int) -> Measurement:
+        # One by one, as the way to a place depends on the place before.
+        stream = access("read", "random", block, span_bytes=span)
+        workload = Workload(
+            [stream],
+            duration_s=parameters.within_time_s,
+            ios=parameters.within,
+            seed=seed + span // MIB,
+            log_ios=parameters.within,
+        )
+        label = f"within {chosen_size(span)}"
+        return Measurement(f"within/{span}", label, workload, {"region_bytes": span})
+
     # Of a small target the shortest distances are the same.
     distances = dict.fromkeys(
         subject.rounded(int((area - region) * share) // MIB * MIB) for share in DISTANCES
     )
+    spans = dict.fromkeys(int(area * share) // MIB * MIB for share in WITHIN)
     points = [
         reads("near", "within a small region", (0,), parameters.turns),
         *map(apart, distances),
         following,
+        *map(within, spans),
     ]
     enough = area >= 4 * MIB
     return Plan(

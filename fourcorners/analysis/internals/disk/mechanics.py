@@ -46,7 +46,7 @@ TEST = "probe-seeks"
 NEAR = pick(
     TEST,
     "read",
-    without=(PointAxis.SENTINEL, PointAxis.DISTANCE, PointAxis.STRIDE),
+    without=(PointAxis.SENTINEL, PointAxis.DISTANCE, PointAxis.STRIDE, PointAxis.REGION),
 )
 """The random reads within a small region."""
 

@@ -70,7 +70,7 @@ _IN_TURN = 0.9
 _MEDIAN = 0.6745
 """The median distance from the median of normal numbers, in standard deviations."""
 
-_CLOCK_S = 1e-6
+CLOCK_S = 1e-6
 """The precision to which the time of a command is known."""
 
 
@@ -164,7 +164,7 @@ class Followed:
 def _time(seconds: Floats) -> tuple[float, float]:
     """The mean, and its error at 90 %."""
     error = two_sided_t(math.inf) * float(seconds.std()) / math.sqrt(len(seconds))
-    return float(seconds.mean()), _CLOCK_S + error
+    return float(seconds.mean()), CLOCK_S + error
 
 
 def _mixed(seconds: Floats, by_chance_s: float) -> bool:
@@ -172,7 +172,7 @@ def _mixed(seconds: Floats, by_chance_s: float) -> bool:
     between them that is more than chance."""
     few = math.ceil(_KIND_MIN * len(seconds))
     gaps = np.diff(np.sort(seconds))[few - 1 : len(seconds) - few]
-    return bool(len(gaps)) and float(gaps.max()) > max(by_chance_s, 2 * _CLOCK_S)
+    return bool(len(gaps)) and float(gaps.max()) > max(by_chance_s, 2 * CLOCK_S)
 
 
 def asked(view: View) -> list[Measured]:
@@ -291,6 +291,28 @@ def heads(view: View) -> Answer:
     count, head, track = turns
     said = say("measured", heads=count, head=head.seconds, track=track.seconds)
     return _tested(view, read, known(count, said, detail=read.detail))
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Tracks whose switches all take equally long, but for a few: their least and most bytes, what
+    a switch takes, in seconds, with its error, and the time of a turn."""
+
+    bounds: tuple[float, float]
+    switch_s: float
+    error_s: float
+    turn_s: float
+
+
+def alike(view: View) -> Alike | None:
+    """The tracks at the start of the disk, where nearly all switches take equally long; ``None``
+    elsewhere."""
+    read = view.once(_read)
+    if isinstance(read, Answer) or _lost_turns(read) or len(read.followed.switches) > 1:
+        return None
+    [switch] = read.followed.switches
+    error_s = switch.error_s + read.off * switch.seconds
+    return Alike(read.bounds, switch.seconds, error_s, read.turn_s)
 
 
 def _switch(view: View, read: _Read, switch: Switch, said: Said) -> Answer:

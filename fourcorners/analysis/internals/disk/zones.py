@@ -252,6 +252,22 @@ def _zones(view: View) -> _Zones | Answer:
     return _Zones(ranges, means, spread, goodness, detail)
 
 
+def boundaries(view: View) -> list[tuple[float, float]]:
+    """Where each zone but the last ends, as the last byte that is known to be before it and the
+    first one behind it; empty where zones do not show."""
+    zones, (offset, _) = view.once(_zones), view.once(profile)
+    if isinstance(zones, Answer):
+        return []
+    pairs = itertools.pairwise(zones.ranges)
+    return [(float(offset[one[1] - 1]), float(offset[later[0]])) for one, later in pairs]
+
+
+def rates(view: View) -> list[float]:
+    """The rate of each zone in bytes per second; empty where zones do not show."""
+    zones = view.once(_zones)
+    return [] if isinstance(zones, Answer) else zones.rates
+
+
 def _hidden(view: View, zones: _Zones) -> Answer | None:
     """The answer where the first zones are as fast as the link; ``None`` where they are not."""
     if len(zones.ranges) == 1:
