@@ -169,23 +169,36 @@ def test_sequences_count_only_where_a_single_one_is_read_ahead_of(
     assert found.value == (2 if verdict == "measured" else None)
 
 
-def _zoned(scatter: float) -> Answer:
+def _zoned(scatter: float, last: float = 1.0) -> View:
+    """Four zones; the last place is read so many times as fast as the others of its zone."""
     run, chance = FakeRun(), np.random.default_rng(1)
     for place in range(64):
         rate = 150e6 * 0.95 ** (place // 16) * (1 + scatter * chance.normal())
+        rate *= last if place == 63 else 1.0
         run.add(
             f"probe-positions/{place}",
             "read",
-            iops=rate / 2**20,
-            block_bytes=2**20,
+            iops=rate / 2**18,
+            block_bytes=2**18,
             offset_bytes=place * 10**9,
         )
-    return zones.count(_view(run))
+    return _view(run)
 
 
 def test_zones_are_not_counted_in_rates_that_scatter() -> None:
-    assert _zoned(0.0005).value == 4
-    assert _zoned(0.02).verdict == "not identifiable"
+    assert zones.count(_zoned(0.0005)).value == 4
+    assert zones.count(_zoned(0.02)).verdict == "not identifiable"
+
+
+@pytest.mark.parametrize(
+    ("scatter", "last", "rate"), [(0.0005, 0.8, 103e6), (0.015, 1.0, 129e6), (0.015, 0.7, None)]
+)
+def test_a_single_place_is_no_zone_where_rates_scatter(
+    scatter: float, last: float, rate: float | None
+) -> None:
+    found = zones.inner_rate(_zoned(scatter, last))
+    assert found is not None
+    assert found.value == (rate and pytest.approx(rate, rel=0.01))
 
 
 @pytest.mark.parametrize("hanging_s", [0.0, 100.0])

@@ -303,7 +303,7 @@ def count(view: View) -> Answer:
     if hidden := _hidden(view, zones):
         return hidden
     number = len(zones.ranges)
-    if number > 1 and zones.goodness["scatter_within_zones"] > view.once(_step_min):
+    if number > 1 and _is_scattered(view, zones):
         return unknown(say("scatter", smallest=view.once(_step_min)), detail=zones.detail)
     ends = {"first": zones.rates[0], "last": zones.rates[-1]}
     said = say("one", **ends) if number == 1 else say("steps", steps=number - 1, **ends)
@@ -314,6 +314,11 @@ def count(view: View) -> Answer:
     # Rates that fall from zone to zone show the order of the addresses.
     falls = None if number == 1 else True
     return answer.checked(Assumption.OUTER_EDGE_FIRST, falls, ids(PLACES(view)) if falls else ())
+
+
+def _is_scattered(view: View, zones: _Zones) -> bool:
+    """Whether the rates of places in one zone differ by more than the smallest step."""
+    return zones.goodness["scatter_within_zones"] > view.once(_step_min)
 
 
 def outer_rate(view: View) -> Answer | None:
@@ -335,6 +340,10 @@ def _edge(view: View, zones: _Zones, which: int) -> Answer | None:
         return None
     if which == -1 and (unread := _zones_unread(view, zones)):
         return unread
+    start, end = zones.ranges[which]
+    if end - start == 1 and _is_scattered(view, zones):
+        # A single place may differ for no other reason than places of one zone do.
+        return unknown(say("zones.scatter", smallest=view.once(_step_min)), detail=zones.detail)
     lost = view.once(_lost)
     if lost is None:
         return unknown(say("outer_rate.turns"), detail=zones.detail)
