@@ -6,7 +6,7 @@ import types
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from fourcorners.analysis.internals.method import futile, settling
 from fourcorners.analysis.internals.method.doubt import UNAFFECTED, WRITING, Doubts
 from fourcorners.analysis.internals.view import View
 from fourcorners.analysis.joined import Joined
+from fourcorners.analysis.source import Measured
 from fourcorners.cli import main
 from fourcorners.documents import part
 from fourcorners.finding import UNDER_LOAD, Finding, Verdict
@@ -356,10 +357,32 @@ def test_probes_that_begin_alike_have_what_writes_left_in_their_first_points(
     }
 
 
+@pytest.mark.parametrize(
+    ("iops", "usual_s", "longest_s", "waited"),
+    [
+        # 64 outstanding ones wait for one another as long as the first reads took.
+        (8_000.0, 8e-3, 9e-3, False),
+        (8_000.0, 8e-3, 17e-3, True),
+        (120.0, 8e-3, 9e-3, True),
+        (120.0, 7e-3, 7e-3, False),
+    ],
+)
+def test_reads_that_wait_for_one_another_do_not_wait_for_what_writes_left(
+    iops: float, usual_s: float, longest_s: float, waited: bool
+) -> None:
+    point = types.SimpleNamespace(
+        iops=iops, latency_max_s=longest_s, latency_percentile_s=lambda _: usual_s
+    )
+    assert settling._may_have_waited(cast(Measured, point), 8e-3, 0.2e-3) is waited
+
+
 def test_what_only_the_first_points_show_is_not_identifiable() -> None:
     found = Finding("x", "X", "measured", "so it is", value=1.0)
     other = Finding("y", "Y", "measured", "")
-    [lost] = settling.left_out([found, other], [other])
+    odd = Finding("misfit_x", "", "measured", "")
+    open_ = Finding("z", "Z", "not identifiable", "")
+    lost, kept = settling.left_out([found, other, odd, open_], [other])
+    assert kept == open_
     assert (lost.verdict, lost.value) == ("not identifiable", None)
     assert lost.said is not None
     assert lost.said.code == "any.unsettled"

@@ -20,7 +20,7 @@ from fourcorners.analysis.internals.method.doubt import READING, WRITING
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import View, moves_an_arm
 from fourcorners.analysis.source import Measured
-from fourcorners.finding import Finding
+from fourcorners.finding import ODD, Finding
 from fourcorners.sentences import say, sentence
 
 _SLOWER = 3.0
@@ -79,7 +79,7 @@ def slowed(view: View) -> Slow:
     return {
         operation: test
         for test, first in slow.items()
-        for operation in _before(view.points(test), series[test], first)
+        for operation in _before(view.points(test), series[test], first, quick_s)
     }
 
 
@@ -98,19 +98,28 @@ def _needs_an_arm(view: View, quick: Sequence[Measured]) -> bool:
 
 
 def _before(
-    points: Sequence[Measured], sentinels: Sequence[Measured], first: int
+    points: Sequence[Measured], sentinels: Sequence[Measured], first: int, quick_s: float
 ) -> list[tuple[str, str]]:
     """What was measured before the drive had settled: the first reads between the points, and
-    points of which some I/O took as long, so that it may have waited for the same work."""
-    longest_s = sentinels[0].latency_percentile_s(50) or 0.0
+    points whose I/Os may have waited for the same work."""
+    longer_s = sentinels[0].latency_percentile_s(50) or 0.0
     slow = {m.recording for m in sentinels[:first]}
     ids = [m.recording for m in points]
     end = ids.index(sentinels[first].recording) if first < len(sentinels) else len(points)
     return [
         (m.recording, m.operation)
         for m in points[:end]
-        if m.recording in slow or (m.latency_max_s or longest_s) >= longest_s
+        if m.recording in slow or _may_have_waited(m, longer_s, quick_s)
     ]
+
+
+def _may_have_waited(m: Measured, longer_s: float, quick_s: float) -> bool:
+    """Whether an I/O took so long; where I/Os are complete as often as single reads of a drive that
+    has settled, so much longer than the median, since many may wait for one another."""
+    longest_s, usual_s = m.latency_max_s, m.latency_percentile_s(50)
+    if longest_s is None or usual_s is None:
+        return True
+    return longest_s - (usual_s if 1 / m.iops <= quick_s else 0.0) >= longer_s
 
 
 def told(drifts: Sequence[Finding], slow: Slow) -> list[Finding]:
@@ -127,11 +136,12 @@ def told(drifts: Sequence[Finding], slow: Slow) -> list[Finding]:
 
 
 def left_out(everything: Sequence[Finding], found: Sequence[Finding]) -> list[Finding]:
-    """What was found with all points, and is not without the slow ones: not identifiable."""
+    """What was found with all points, and is not without the slow ones: not identifiable. What did
+    not fit with them, and does without, is their work."""
     names = {one.name for one in found}
+    lost = [one for one in everything if one.name not in names and not one.name.startswith(ODD)]
     return [
-        replace(one.unidentified(sentence(said)), said=said)
-        for one in everything
-        if one.name not in names and one.verdict == "measured" and not one.name.startswith("misfit")
+        replace(one.unidentified(sentence(said)), said=said) if one.verdict == "measured" else one
+        for one in lost
         for said in [say("any.unsettled", text=one.text)]
     ]
