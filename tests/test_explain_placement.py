@@ -91,17 +91,25 @@ def test_collection_that_takes_less_among_few_units_hides_no_placement() -> None
     assert static(BOUNDARY_BYTES, once, once * across_s / at_s, 32) is None
 
 
+def _alike_everywhere(unit: int) -> FakeRun:
+    """Writes that take as long at multiples of all boundaries, and a second mapping unit as long as
+    the first."""
+    run = FakeRun()
+    for boundary in (1024 << k for k in range(9)):
+        for where in ("at", "across"):
+            seconds = 1e-3 * (1 + (min(1.0, boundary / unit) if where == "across" else 0.0))
+            about: dict[str, Any] = {"boundary_bytes": boundary, "where": where}
+            recording = f"probe-alignment/{where}/{boundary}"
+            run.add(recording, "write", iops=1 / seconds, elapsed_s=1.0, queue_depth=32, **about)
+    return run
+
+
 @pytest.mark.parametrize(("units", "value"), [(7, None), (8, 0.0)])
 def test_multiples_of_powers_of_two_lie_on_an_odd_number_of_units_anyway(
     units: int, value: float | None
 ) -> None:
-    run, stripe = FakeRun(), 4096
-    for boundary in (1024 << k for k in range(9)):
-        for where in ("at", "across"):
-            seconds = 1e-3 * (1 + (min(1.0, boundary / stripe) if where == "across" else 0.0))
-            about: dict[str, Any] = {"boundary_bytes": boundary, "where": where}
-            recording = f"probe-alignment/{where}/{boundary}"
-            run.add(recording, "write", iops=1 / seconds, elapsed_s=1.0, queue_depth=32, **about)
+    stripe = 4096
+    run = _alike_everywhere(stripe)
     places = [("window", PointAxis.WINDOW, 4096 << k, min(2.0**k, units)) for k in range(9)]
     for n in range(1, 65):
         places.append(("pair", PointAxis.DISTANCE, n * stripe, 1.0 if n % units == 0 else 2.0))
@@ -110,3 +118,17 @@ def test_multiples_of_powers_of_two_lie_on_an_odd_number_of_units_anyway(
         run.add(f"probe-conflicts/{kind}/{number}", "read", iops=1e4 * gain, **point)
     found = mapping_unit.placement(view_of(run, log_blocks=0.0))
     assert found.value == value
+
+
+@pytest.mark.parametrize(("deep", "told"), [(2_900, False), (11_600, True)])
+def test_of_a_drive_that_serves_one_read_at_a_time_nothing_shows_where_data_lie(
+    deep: float, told: bool
+) -> None:
+    """As of a stick with one die, and of eight dies: writes at all boundaries are alike."""
+    run = _alike_everywhere(4096)
+    for depth, iops in ((1, 2_900), (32, deep)):
+        name = f"probe-depth/random/{depth}"
+        run.add(name, "read", iops=iops, pattern="random", queue_depth=depth)
+    found = mapping_unit.placement(view_of(run, log_blocks=0.0))
+    assert found.value == (0 if told else None)
+    assert told or found.said.code == "one_unit"

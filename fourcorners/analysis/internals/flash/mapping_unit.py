@@ -29,6 +29,7 @@ from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.flash.placement import Static, is_even, static
+from fourcorners.analysis.internals.link import command_queue
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.analysis.internals.view import PointAxis, View, by, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
@@ -69,6 +70,9 @@ the one that decides."""
 _RISE_CHANCE_MIN = FALSE_ALARM
 """All boundaries up to the unit together are to be as near to the model as chance has them in all
 but so many cases: that each of them is within the limit above does not show that they all are."""
+
+_ONE_UNIT = 1.5
+"""Below this gain of the deepest queue, the host's own part of a command explains the gain."""
 
 _UNITS_SEEN = 16
 """Only boundaries up to so many units judge a unit."""
@@ -152,12 +156,25 @@ def placement(view: View) -> Answer:
         if seen is not None and seen.units is not None and seen.units % 2:
             # Multiples of powers of two lie on all of an odd number of units.
             return unknown(say("odd", units=seen.units), detail=detail)
+        if gain := view.once(_one_at_a_time):
+            # Where there is one unit, all data lie on it.
+            return unknown(say("one_unit", gain=gain), detail=detail)
         # Where the dies are in banks whose number does not show, other distances conflict as well.
         if seen is None or seen.units is None or seen.keeps_turns is None:
             return anywhere
         evidence = ids(conflicting_reads.points(view, "pair"))
         return anywhere.checked(Assumption.NOT_HASHED, seen.keeps_turns, evidence)
     return unknown(say("unclear"), detail=detail)
+
+
+def _one_at_a_time(view: View) -> float | None:
+    """What a queue of random reads gains, if that is so little that the drive may serve one at a
+    time; ``None`` where it is more, or was not measured."""
+    by_depth = view.once(command_queue.rates)
+    if len(by_depth) < 2 or 1 not in by_depth:
+        return None
+    gain = max(by_depth.values()) / by_depth[1]
+    return gain if gain < _ONE_UNIT else None
 
 
 def _static(view: View) -> Static | None:
