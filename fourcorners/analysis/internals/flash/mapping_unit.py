@@ -71,8 +71,9 @@ _RISE_CHANCE_MIN = FALSE_ALARM
 """All boundaries up to the unit together are to be as near to the model as chance has them in all
 but so many cases: that each of them is within the limit above does not show that they all are."""
 
-_ONE_UNIT = 1.5
-"""Below this gain of the deepest queue, the host's own part of a command explains the gain."""
+_ONE_UNIT = 1.03
+"""Below this gain a queue gains nothing: rates of flash scatter little. A drive of several dies
+whose controller is slower than they are gains what it does beside a read of a die."""
 
 _UNITS_SEEN = 16
 """Only boundaries up to so many units judge a unit."""
