@@ -69,6 +69,14 @@ def test_intervals_cover_a_pace_that_changes_from_probe_to_probe() -> None:
     assert pace.widened(view, exact, "B") == exact
 
 
+def test_a_pace_shows_where_half_of_the_probes_read_what_was_not_written() -> None:
+    run = FakeRun()
+    written_us = [100, 104, 88, 101]
+    _sentinels(run, [28, 28, *written_us, 28, 28], 0.01)
+    scatter = pace.scatter(_view(run))
+    assert scatter == pytest.approx(np.log(written_us).std(ddof=1), rel=0.02)
+
+
 @pytest.mark.parametrize(
     ("bounds", "verdict"),
     [((95e6, 105e6), "measured"), ((80e6, 120e6), "not identifiable")],

@@ -91,8 +91,8 @@ def _spread(m: Measured) -> float:
 def _paces(view: View) -> tuple[list[float], list[float]]:
     """The median time of the reads of each probe, in seconds, and the variance of its logarithm by
     chance. Reads of what was not written yet, or is in memory, are quicker by far: only those
-    within :data:`UNSURE` of the median of all are of the same thing. The way of an arm is shorter
-    in a smaller area: of a disk only those in the largest one are."""
+    within :data:`UNSURE` of what most reads take are of the same thing. The way of an arm is
+    shorter in a smaller area: of a disk only those in the largest one are."""
     by_probe: dict[str, list[Measured]] = {}
     largest = max(map(_area_bytes, SENTINELS(view)), default=0.0)
     for m in SENTINELS(view):
@@ -100,7 +100,7 @@ def _paces(view: View) -> tuple[list[float], list[float]]:
             by_probe.setdefault(m.test, []).append(m)
     times = {test: [m.latency_percentile_s(50) or 0.0 for m in ms] for test, ms in by_probe.items()}
     every = [s for seconds in times.values() for s in seconds]
-    usual = float(np.median(every)) if every else 0.0
+    usual = _of_most(every)
     medians, variances = [], []
     for test, points in by_probe.items():
         near = [s for s in times[test] if abs(s - usual) <= UNSURE * usual]
@@ -113,6 +113,14 @@ def _paces(view: View) -> tuple[list[float], list[float]]:
         deviation = float(np.median(np.subtract(quarters, lower))) / 1.35 / usual
         variances.append((_MEDIAN_ERROR * deviation) ** 2 / sum(m.ios for m in points))
     return medians, variances
+
+
+def _of_most(seconds: list[float]) -> float:
+    """The median of the largest group of times within :data:`UNSURE` of one of them, of the slower
+    one of two that are as large; 0 without any. The median of all may be between two groups."""
+    groups = [[s for s in seconds if abs(s - one) <= UNSURE * one] for one in seconds]
+    largest = max(groups, key=lambda group: (len(group), np.median(group)), default=[])
+    return float(np.median(largest)) if largest else 0.0
 
 
 def _area_bytes(m: Measured) -> float:
