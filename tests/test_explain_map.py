@@ -13,8 +13,10 @@ from fourcorners.analysis.internals.caches import durability, write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.collection import superblock
 from fourcorners.analysis.internals.collection.reads_beside import Waits
+from fourcorners.analysis.internals.flash import channels, die_conflicts, parallel_units
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.log_blocks import log_blocks
+from fourcorners.analysis.internals.flash.one_unit import is_array, page_of
 from fourcorners.analysis.internals.nand import read_cost
 from fourcorners.analysis.internals.nand.programs import beside_s, programs
 from fourcorners.analysis.internals.view import View
@@ -115,14 +117,14 @@ def test_waits_shorter_than_any_erasure_are_for_none(
         assert answer.said.code == "short"
 
 
-def _one_die() -> FakeRun:
+def _one_die(again_s: float = 205e-6) -> FakeRun:
     """A drive with one die, the map of which is on the flash: a read takes 73 us of the array and
     as long again for its part of the map, and a program 534 us."""
     run = FakeRun()
     for which, (operation, kind, seconds) in enumerate(
         (
             ("read", "read", 366e-6),
-            ("read", "just read", 205e-6),
+            ("read", "just read", again_s),
             ("read", "just written", 205e-6),
             ("write", "plain", 666e-6),
             ("write", "forced", 666e-6),
@@ -135,7 +137,8 @@ def _one_die() -> FakeRun:
     _alike(run, "probe-trim/never", "read", 44e-6)
     for window in (4096, 8192, 16384):
         recording = f"probe-conflicts/window/{window}"
-        run.add(recording, "read", iops=1 / 73e-6, window_bytes=window, queue_depth=64)
+        about = {"window_bytes": window, "block_bytes": 2048, "queue_depth": 64}
+        run.add(recording, "read", iops=1 / 73e-6, **about)
     return run
 
 
@@ -201,8 +204,7 @@ def test_the_largest_windows_may_need_more_of_a_map_than_there_is_room_for(
 def test_a_drive_that_loads_its_map_may_write_that_back_instead_of_merging_logs(
     again_s: float,
 ) -> None:
-    run = _one_die()
-    _alike(run, "probe-flush/1", "read", again_s)
+    run = _one_die(again_s)
     for which, write_s in enumerate((1.1e-3, 1.2e-3, 6.2e-3, 5.3e-3, 1.1e-3, 2.1e-3)):
         run.add(
             f"probe-alignment/{which}",
@@ -216,3 +218,63 @@ def test_a_drive_that_loads_its_map_may_write_that_back_instead_of_merging_logs(
     tested = {check.assumption: check.holds for check in found.checks}
     expected = {Assumption.STOPS_ARE_MERGES: False} if again_s < 300e-6 else {}
     assert tested == expected
+
+
+@pytest.mark.parametrize(
+    ("each_s", "again_s", "empty_s", "array"),
+    [
+        (57.5e-6, 105e-6, 35e-6, True),
+        # A channel of 50 us and an array of 39 us, or the other way round.
+        (50e-6, 140e-6, 47e-6, False),
+        # A processor that takes as long as a read.
+        (57.5e-6, 140e-6, 70e-6, False),
+        (15e-6, 40e-6, 10e-6, False),
+    ],
+)
+def test_the_pace_of_a_place_is_the_arrays_if_nothing_else_is_as_slow(
+    each_s: float, again_s: float, empty_s: float, array: bool
+) -> None:
+    assert is_array(each_s, again_s, empty_s) is array
+
+
+@pytest.mark.parametrize(
+    ("times", "page"),
+    [
+        ((1.0, 2.0, 2.0, 2.0, 2.0), 8192),
+        ((1.2, 1.2, 2.0, 2.0, 2.0), 16384),
+        # Two dies, the transfer of all that is read, and too few boundaries.
+        ((1.0, 2.0, 2.0, 1.0, 1.0), None),
+        ((2.0, 2.0, 2.0, 2.0, 2.0), None),
+        ((1.0, 1.0, 1.0, 2.0, 2.0), None),
+    ],
+)
+def test_a_page_of_a_single_die_ends_where_reads_take_twice_as_long(
+    times: tuple[float, ...], page: int | None
+) -> None:
+    assert page_of({4096 << n: longer for n, longer in enumerate(times)}) == page
+
+
+@pytest.mark.parametrize("faster", [1.0, 2.0])
+def test_a_drive_that_reads_nothing_in_parallel_has_a_single_die(faster: float) -> None:
+    run = _one_die(again_s=125e-6)
+    run.add("probe-depth/erased", "read", iops=1 / 44e-6, of="erased", alone_bytes=4096)
+    _alike(run, "probe-depth/erased", "read", 44e-6)
+    for boundary in (2048, 4096, 8192, 16384):
+        longer = 2 if boundary > 2048 else 1
+        recording = f"probe-conflicts/across/{boundary}"
+        iops = 1 / 73e-6 / longer
+        run.add(recording, "read", iops=iops, boundary_bytes=boundary, queue_depth=64)
+    large: dict[str, Any] = {"window_bytes": 2**20, "queue_depth": 64}
+    run.add("probe-conflicts/window/large", "read", iops=faster / 73e-6, **large)
+    rates = (2700.0, 5400.0, 5500.0, 5500.0, 5500.0)
+    for depth, iops in zip((1, 2, 4, 8, 16), rates, strict=True):
+        point: dict[str, Any] = {"pattern": "random", "queue_depth": depth}
+        run.add(f"probe-depth/random/{depth}", "read", iops=iops, **point)
+    view = view_of(run)
+    single = None if faster > 1 else 1
+    assert die_conflicts.dies(view).value == single
+    assert parallel_units.parallel_units(view).value == single
+    assert die_conflicts.page(view).value == 4096
+    shared = channels.channels(view_of(run, dies=single))
+    assert shared is not None
+    assert shared.value == single

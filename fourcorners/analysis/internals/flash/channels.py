@@ -39,6 +39,7 @@ from fourcorners.analysis.internals.flash.conflicting_reads import (
     units,
 )
 from fourcorners.analysis.internals.flash.levels import APART, CHANNEL, DIE, NOTHING
+from fourcorners.analysis.internals.flash.one_unit import one_unit
 from fourcorners.analysis.internals.link import generation
 from fourcorners.analysis.internals.view import PointAxis, View, by
 from fourcorners.analysis.source import Measured
@@ -92,6 +93,8 @@ def channels(view: View) -> Answer | None:
     detail, dies = _detail(view), view.value("dies")
     if dies is None:
         return unknown(say("no_dies"), detail=detail)
+    if one := view.once(one_unit):
+        return known(1, say("one_die"), detail=detail, evidence=one.evidence)
     alone = {n: seconds for n, (seconds, _) in view.once(conflicting_reads.alone).items()}
     together = _of_two_dies(view, "together")
     if not together or not alone:

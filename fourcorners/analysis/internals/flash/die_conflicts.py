@@ -23,6 +23,7 @@ from fourcorners.analysis.internals.flash.conflicting_reads import (
 )
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.levels import DIE, PLANES_MAX
+from fourcorners.analysis.internals.flash.one_unit import one_unit
 from fourcorners.analysis.internals.flash.strided_reads import Unread
 from fourcorners.analysis.internals.link.generation import LARGE
 from fourcorners.analysis.internals.thresholds import TWICE
@@ -130,6 +131,9 @@ def _page(view: View) -> tuple[Answer, bool]:
             part = unread.page_bytes < (unread.stripe_bytes or 0)
             said = say("once_read_part" if part else "once_read_whole")
             return _once(view, unread, unread.page_bytes, said), not part
+        if one := view.once(one_unit):
+            said = say("of_one_die")
+            return known(one.page_bytes, said, detail=detail, evidence=one.evidence), False
         why = _no_stripe(view, seen)
         if stripe is not None:
             longer = [seen.one_die / iops for b, iops in seen.across.items() if b < stripe]
@@ -169,6 +173,9 @@ def _dies(view: View) -> Answer:
         if unread := _unread(seen):
             said = say("once_read", turn=unread.turn_bytes)
             return _of_units(view, _once(view, unread, unread.dies, said))
+        if one := view.once(one_unit):
+            said = say("one_alone", each_s=one.each_s)
+            return known(1, said, detail=detail, evidence=one.evidence)
         return unknown(_no_stripe(view, seen), detail=detail, evidence=evidence)
     if turn is None:
         return unknown(say("no_turns"), detail=detail, evidence=evidence)

@@ -27,6 +27,7 @@ from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches.durability import JUST_READ
 from fourcorners.analysis.internals.flash import conflicting_reads, whole_drive
+from fourcorners.analysis.internals.flash.one_unit import one_unit
 from fourcorners.analysis.internals.link import command_queue
 from fourcorners.analysis.internals.link.generation import ERASED_ALONE
 from fourcorners.analysis.internals.thresholds import UNSURE
@@ -115,7 +116,13 @@ class Conflicting:
 
 def parallel_units(view: View) -> Answer:
     """Finds how many reads the drive serves at the same time."""
-    return whole_drive.checked(view, view.once(_both)[0])
+    found, one = view.once(_both)[0], view.once(one_unit)
+    if found.value is None and one is not None:
+        found = known(
+            1.0, say("one_die", why=found.said), detail=found.detail, evidence=one.evidence
+        )
+        found = found.checked(Assumption.UNITS_ALIKE, None)
+    return whole_drive.checked(view, found)
 
 
 def disagreement(view: View) -> Answer | None:
