@@ -252,10 +252,9 @@ def _varies(times: Floats) -> bool:
 
 
 def one_rate(parts: Sequence[Part], cliff: Cliff | None) -> bool:
-    """Whether all parts past a cliff have one rate. While collection works through the blocks of
-    the fill it moves less and less: in so many parts its cost falls by more than that for any spare
-    area. Something else holds the drive to a rate, as heat does. Between the stalls of a drive that
-    collects in bursts, all parts have the rate of a fresh drive."""
+    """Whether all parts past a cliff have one rate, as heat makes it. Collection through the blocks
+    of the fill moves less and less: its cost falls by more than that in so many parts. Between the
+    stalls of a drive that collects in bursts, all parts have the rate of a fresh drive."""
     if cliff is None or cliff.in_bursts:
         return False
     rates = [count / elapsed for count, elapsed in parts[cliff.part + _SHARP_PARTS :]]
