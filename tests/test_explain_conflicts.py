@@ -251,6 +251,27 @@ def test_more_dies_than_take_turns_are_noticed() -> None:
     assert not Seen(window=windows | {4096 << 9: 16.0}, pair=pair).takes_turns
 
 
+@pytest.mark.parametrize(("twice", "of_parts"), [(2.8, True), (4.9, False)])
+def test_planes_of_dies_that_take_turns_are_no_stripes(
+    twice: float, of_parts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four planes of a die read together, and then the other die of the chip follows, which reads
+    while the first does not. With a hash of the address, more dies are met in twice as much."""
+    part = 4096
+    rates = (1.0, 1.8, 2.9, twice, 5.4, 7.8, 9.9)
+    window = {part << k: rate for k, rate in enumerate(rates)}
+    pair = {part << k: 1.0 if k in (2, 6, 7) else 1.8 for k in range(8)}
+    seen = Seen(window=window, pair=pair)
+    assert (seen.stripe_bytes, seen.turn, seen.is_of_parts) == (part, 4, of_parts)
+    monkeypatch.setattr(die_conflicts, "_seen", lambda _view: seen)
+    for name in ("shown_levels", "planes_follow"):
+        monkeypatch.setattr(die_conflicts, name, lambda _view: None)
+    found = die_conflicts.stripe(view_of(FakeRun()))
+    assert (found.value, found.said.code) == (
+        (None, "of_parts") if of_parts else (part, "measured")
+    )
+
+
 def test_windows_that_hold_no_whole_turns_wait_for_the_dies_that_hold_most() -> None:
     """Stripes of six pages on 16 dies: a window of 21 stripes has two of them on five dies."""
     stripe, dies = 6 * 16384, 16

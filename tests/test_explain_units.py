@@ -41,6 +41,15 @@ def test_units_are_told_from_the_curve_of_the_queue(units: int) -> None:
     assert finding.interval[0] <= units <= finding.interval[1]
 
 
+@pytest.mark.parametrize(("times", "told"), [(12.0, True), (25.0, False)])
+def test_a_part_of_the_drive_that_is_faster_shows_more_units(times: float, told: bool) -> None:
+    """A unit serves a read in 70 us: 25 times as many reads a second are not of 16."""
+    curve, most = _network(16, 70, 1, 20), times * 1e6 / 70
+    finding, _ = parallel_units.told(curve, None, None, (), 1e6 / 70, most_iops=most)
+    assert (finding.value is not None) == told
+    assert told or finding.said.code == "faster_near"
+
+
 def _conflicting(dies: int) -> parallel_units.Conflicting:
     return parallel_units.Conflicting(dies, 1e6 / 70, ["conflicts"])
 

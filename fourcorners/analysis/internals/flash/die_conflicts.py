@@ -84,6 +84,9 @@ def stripe(view: View) -> Answer:
     if view.once(planes_follow):
         both = [*evidence, *ids(points(view, *PAIRS))]
         return unknown(say("planes_follow", part=stripe), detail=detail, evidence=both)
+    if seen.is_of_parts:
+        both = [*evidence, *ids(points(view, "pair"))]
+        return unknown(say("of_parts", part=stripe, turn=seen.turn), detail=detail, evidence=both)
     said = say("measured", beyond=beyond, gain=seen.window[beyond] / seen.one_die)
     return known(stripe, said, detail=detail, evidence=evidence)
 

@@ -271,6 +271,21 @@ class Seen:
         return None if distance is None or distance == stripe else distance // stripe
 
     @property
+    def is_of_parts(self) -> bool:
+        """Whether the stripe is a part of what lies on one die, as of planes that read together:
+        places a turn apart conflict and those two turns apart do not, so that it is no turn of all
+        dies; and reads over two turns are no faster than over one, so that no die was added, while
+        reads over more are. A hash of the address leaves such a step out."""
+        if (turn := self.turn) is None or (stripe := self.stripe_bytes) is None:
+            return False
+        once, twice = turn * stripe, 2 * turn * stripe
+        if once not in self.window or twice not in self.window or twice not in self.pair:
+            return False
+        beyond = max((rate for size, rate in self.window.items() if size > twice), default=0.0)
+        no_faster = self.window[twice] < APART * self.window[once]
+        return no_faster and not self._conflicts(twice) and beyond > APART * self.window[twice]
+
+    @property
     def keeps_turns(self) -> bool | None:
         """Whether all whole turns conflict and no other distances do, as where stripes go round. A
         hash of the address sends a place to one of as many dies as a turn has by chance, or by each

@@ -154,7 +154,8 @@ def _both(view: View) -> tuple[Answer, Answer | None]:
         place /= 1 - view.once(_from_memory)
     waits = view.once(command_queue.waits_for_others)
     path_s, several = view.once(_path_s), view.once(_several_serve)
-    return told(by_depth, queue_depth, conflicting, evidence, place, path_s, waits, several)
+    near = max((m.iops for m in conflicting_reads.windows(view)), default=0.0)
+    return told(by_depth, queue_depth, conflicting, evidence, place, path_s, waits, several, near)
 
 
 def _several_serve(view: View) -> bool:
@@ -234,6 +235,7 @@ def told(
     path_s: float = 0.0,
     waits_for_others: bool = False,
     several_serve: bool = False,
+    most_iops: float = 0.0,
 ) -> tuple[Answer, Answer | None]:
     """The units, and a disagreement between the two ways to count them.
 
@@ -248,6 +250,7 @@ def told(
         waits_for_others: whether reads wait for reads of other units, as where a drive returns
             them in the order of submission.
         several_serve: whether each place is on several units, which serve it in turn.
+        most_iops: the most reads per second of any part of the drive.
     """
     depths = np.array(list(by_depth), dtype=np.float64)
     rates = np.array(list(by_depth.values()), dtype=np.float64)
@@ -303,6 +306,9 @@ def told(
     if dies is None and several_serve:
         # The network's reads have one unit each: they neither choose between two nor take turns.
         return unknown(say("members", **shown), detail=detail, evidence=evidence), None
+    if dies is None and one_place_iops is not None and most_iops > high * one_place_iops:
+        shown["times"] = most_iops / one_place_iops
+        return unknown(say("faster_near", **shown), detail=detail, evidence=evidence), None
     if dies is None:
         found = known(
             units, say("measured", **shown), bounds=(low, high), detail=detail, evidence=evidence
