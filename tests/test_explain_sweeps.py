@@ -119,3 +119,11 @@ def test_a_disk_with_heads_in_turn_shows_no_sweeps(tmp_path: Path) -> None:
     found = {f.name: f for f in run.findings}
     assert found["heads"].verdict == found["head_switch"].verdict == "not identifiable"
     assert found["seek_base"].verdict == "measured"
+
+
+def test_a_skew_of_sweeps_that_end_elsewhere_is_none() -> None:
+    """The angles agree, as the head adds little, but on too little of it."""
+    layout = Layout(0.0, END, 4)
+    ways = _turned(_reads(layout), layout, 0.9e-3, 1.1e-3)
+    bounds, off = (TRACK_BYTES - 700.0, TRACK_BYTES + 700.0), Layout(0.0, 1.08 * END, 4)
+    assert angles.between_surfaces(ways, off, bounds, (0.9e-3, 2e-6), TURN_S) is None

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fourcorners.analysis.internals.disk.sweeps import Layout, Ways
+from fourcorners.analysis.internals.disk.tracks import CLOCK_S
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.recording.arrays import Floats
 
@@ -28,6 +29,11 @@ tenth of a turn then."""
 _OFF_MAX = 0.1
 """Angles that are off by more than this share of a turn belong to reads across an end of a track,
 or to a sector that lies elsewhere."""
+
+_ERROR_MAX = 0.1
+"""The error may be this share of what the change of the head adds to a skew. Where reads of one
+sweep pass for those of the next, as its end is not where it seems, the angles still agree if the
+head adds little, but what they agree on is too little as well. A choice."""
 
 _NEAR_END = 0.03
 """So near to the end of a sweep, as a share of one, a place may be of the sweep behind. It is more
@@ -108,6 +114,9 @@ def between_surfaces(
     # At a change of the head the tracks are skewed by both.
     error = math.sqrt(float(np.linalg.inv(columns.T @ columns).sum()))
     error *= float((left[near] - columns @ more).std()) * two_sided_t(math.inf)
+    added = (jump + float(more[1]) + 0.5) % 1 - 0.5
+    if error * turn_s > max(CLOCK_S, _ERROR_MAX * abs(added) * turn_s):
+        return None
     return Skew((skew + jump + float(more.sum())) % 1 * turn_s, error * turn_s, agree)
 
 
