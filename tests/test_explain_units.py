@@ -54,6 +54,15 @@ def _conflicting(dies: int) -> parallel_units.Conflicting:
     return parallel_units.Conflicting(dies, 1e6 / 70, ["conflicts"])
 
 
+@pytest.mark.parametrize(("path_us", "told"), [(20, True), (50, False)])
+def test_places_that_may_wait_for_a_channel_are_no_units(path_us: int, told: bool) -> None:
+    """A channel carries a read's data for 50 of the 70 us from one read of a place to the next."""
+    conflicting = replace(_conflicting(2), path_s=path_us * 1e-6)
+    finding, _ = parallel_units.told(_network(2, 70, 1, 20), None, conflicting, ())
+    assert (finding.value is not None) == told
+    assert told or finding.said.code == "carried"
+
+
 def test_where_reads_wait_for_those_of_other_places_the_curve_counts_no_units() -> None:
     curve = _network(16, 70, 1, 20)
     finding, _ = parallel_units.told(curve, None, None, (), waits_for_others=True)
