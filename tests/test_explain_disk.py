@@ -372,28 +372,6 @@ def test_the_shortest_seek_is_what_a_queue_leaves_of_the_curve() -> None:
         assert mechanics.seek_base(view).value is None
 
 
-@pytest.mark.parametrize(("quickest_s", "tells"), [(60e-6, True), (400e-6, False)])
-def test_the_quickest_command_bounds_what_the_firmware_adds(quickest_s: float, tells: bool) -> None:
-    """It may add nothing, and twice as much; that is too much beside a short seek."""
-    run, capacity = FakeRun(capacity_bytes=10**11), 10**11
-    for place in range(17):
-        run.add(f"probe-positions/at/{place}", "read", iops=400, offset_bytes=place * capacity / 17)
-    for share in (0.01, 0.1, 0.2, 0.4, 0.7, 1.0):
-        at_s = 30 / 7200 + 4096 / (400 * 4096) + 1e-3 + 12e-3 * share**0.5 * 799 / 800
-        where: dict[str, Any] = {"distance_bytes": int(share * capacity), "block_bytes": 4096}
-        run.add(f"probe-seeks/apart/{share}", "read", iops=1 / at_s, elapsed_s=800 * at_s, **where)
-    run.add("probe-seeks/near", "read", iops=100)
-    run.add("probe-sizes/write/512", "write", iops=1 / quickest_s, queue_depth=1)
-    view = view_of(run, rotation_rpm=7200, command_queue_depth=1)
-    base, mean = mechanics.seek_base(view), mechanics.seek_mean(view)
-    assert (base.value is not None) == tells
-    for found, least_s in ((base, 1e-3), (mean, 1e-3 + 12e-3 * 8 / 15)):
-        if found.interval is not None:
-            assert found.interval[0] == pytest.approx(least_s - 2 * quickest_s, rel=2e-3)
-            assert found.interval[1] == pytest.approx(least_s, rel=2e-3)
-        assert Assumption.FIRMWARE_ALIKE not in {check.assumption for check in found.checks}
-
-
 def test_near_addresses_on_other_cylinders_make_the_shortest_seek_less_sure() -> None:
     """As where tracks follow each other on one surface, and then on the next one."""
     run, capacity = FakeRun(capacity_bytes=10**11), 10**11

@@ -69,7 +69,6 @@ class Assumption(StrEnum):
     NO_TURN_LOST = "no_turn_lost"
     ANY_ANGLE = "any_angle"
     ROOT_OF_DISTANCE = "root_of_distance"
-    FIRMWARE_ALIKE = "firmware_alike"
     FOLLOWS_TRACKS = "follows_tracks"
     HEADS_IN_TURN = "heads_in_turn"
     SURFACE_BY_SURFACE = "surface_by_surface"

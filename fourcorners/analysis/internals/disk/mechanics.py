@@ -13,9 +13,7 @@ the recordings show this, the best of such curves is taken, with the bend at any
 both terms at all distances; and an interval contains those of all curves that the recordings do not
 contradict. c contains what does not depend on the distance: half a turn,
 settling, firmware. If the drive accepts a command while it serves another one, its firmware works
-in the meantime, and c less half a turn is the shortest seek. Else the firmware's part is taken to
-be the time of the quickest command, which waits for no arm; the interval contains none of it, and
-twice as much. Where the rate is higher, there are
+in the meantime, and c less half a turn is the shortest seek. Where the rate is higher, there are
 fewer cylinders per byte: x, and the time of the transfer, follow from the rates by place where
 these were measured.
 """
@@ -109,10 +107,6 @@ AT_LEAST = "at_least"
 
 _OVERLAPS = 2
 """A drive that accepts so many commands at a time accepts one while it serves another."""
-
-_FIRMWARE_MOST = 2.0
-"""A read of the platters takes the firmware at most so many times as long as the quickest command,
-and as long as that at least where it takes no command meanwhile. It is a choice."""
 
 _PLACES = 500
 """So many places represent the whole disk."""
@@ -443,27 +437,16 @@ def _beside_half_a_turn(view: View, between_any: bool) -> Answer:
     if rpm is None or not len(profile[1]):
         return unknown(say("seek_stroke.no_rotation"), detail=seeks.detail)
     queue = view.answer("command_queue_depth")
-    overlaps = queue is not None and (queue.value or queue.detail.get(AT_LEAST, 0)) >= _OVERLAPS
-    firmware_s = 0.0 if overlaps else view.once(_quickest_s)
+    if queue is None or (queue.value or queue.detail.get(AT_LEAST, 0)) < _OVERLAPS:
+        return unknown(say("seek_stroke.one_at_a_time"), detail=seeks.detail)
     apart = _shares_apart(seeks.capacity_bytes, *profile) if between_any else np.zeros(1)
     others = () if between_any else seeks.farther
     value, interval = seeks.of(lambda curve: curve.mean(apart), *others)
     value, low, high = (time_s - 30 / rpm for time_s in (value, *interval))
-    # The firmware works before the seek if the drive takes no command meanwhile.
-    value, low = value - firmware_s, low - _FIRMWARE_MOST * firmware_s
     if high - low > 2 * UNSURE * value:
-        said = say("seek_stroke.too_short" if overlaps else "seek_stroke.one_at_a_time")
-        return unknown(said, detail=seeks.detail)
+        return unknown(say("seek_stroke.too_short"), detail=seeks.detail)
     answer = known(value, say("measured"), interval=(low, high), detail=seeks.detail)
-    answer = seeks.tested(view, answer).checked(Assumption.ANY_ANGLE, True, ids(NEAR(view)))
-    return answer.checked(Assumption.FIRMWARE_ALIKE, None) if overlaps else answer
-
-
-def _quickest_s(view: View) -> float:
-    """The time of the quickest kind of command, which waits for no arm: of one from a memory or
-    into it, or of a flush of nothing."""
-    alone = [m for m in view.points() if m.queue_depth == 1]
-    return min((m.latency_percentile_s(50) or 1 / m.iops for m in alone), default=math.inf)
+    return seeks.tested(view, answer).checked(Assumption.ANY_ANGLE, True, ids(NEAR(view)))
 
 
 def _transfers_s(block_bytes: float, distance: Floats, offset: Floats, rate: Floats) -> Floats:
