@@ -11,6 +11,7 @@ from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.collection import relocation_cost, spare_area
 from fourcorners.analysis.internals.collection.spare_area import counted
 from fourcorners.analysis.internals.view import View
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
 
 
@@ -67,11 +68,14 @@ def test_an_amplification_beside_the_cliff_reaches_to_it() -> None:
     ],
 )
 def test_what_hides_the_cost_of_relocating_is_told(
-    read_s: float, waited_s: float, round_s: float, said: str | None
+    read_s: float,
+    waited_s: float,
+    round_s: float,
+    said: str | None,
 ) -> None:
     """Half of the reads during writes wait for a program."""
     beside = SimpleNamespace(seconds=np.repeat([read_s, waited_s], 500))
-    view = SimpleNamespace(once=lambda _: beside)
+    view = SimpleNamespace(once=lambda _: beside, value=lambda _: None)
     cost = relocation_cost.cost_of_moving(cast(View, view), round_s, round_s)
     if said is None:
         assert isinstance(cost, float)
@@ -79,3 +83,21 @@ def test_what_hides_the_cost_of_relocating_is_told(
     else:
         assert isinstance(cost, Said)
         assert cost.code == said
+
+
+def test_where_a_cache_answers_reads_other_probes_show_the_cost_of_relocating() -> None:
+    """From reads during writes the cost is the same, but for the time that a command takes."""
+    times = {"page_read_time": 8e-5, "program_time": 1e-3}
+
+    def cost(seconds: Floats, round_s: float) -> float | Said:
+        beside = SimpleNamespace(seconds=seconds)
+        view = SimpleNamespace(once=lambda _: beside, value=times.get)
+        return relocation_cost.cost_of_moving(cast(View, view), round_s, round_s)
+
+    waiting, kept = np.repeat([8e-5, 1.08e-3], 500), np.full(500, 2e-5)
+    assert cost(waiting, 1e-3) == pytest.approx(1.1)
+    assert cost(kept, 1e-3) == pytest.approx(1.1)
+    # Something before the dies delivers rows one by one.
+    hidden = cost(kept, 2e-4)
+    assert isinstance(hidden, Said)
+    assert hidden.code == "op_by_amplification.no_rounds"

@@ -268,7 +268,7 @@ CATALOG: tuple[Asked, ...] = (
     Asked("op_by_amplification", "Spare area, by write amplification", "of user area", _CONTINUOUS,
         parts.overwritten, spare_area.by_amplification,
         (*_SPARE_NEEDS, "op_by_cliff", "slc_cache_bytes", "collection_stall_length",
-         "write_drain_rate"),
+         "write_drain_rate", "page_read_time", "program_time"),
         Of.FLASH, parts.FILL,
         assumes=(Assumption.FLASH_LIMITS, Assumption.GREEDY_COURSE, Assumption.DIES_TOGETHER)),
     Asked("superblock_bytes", "Erased at a time (superblock)", "B", _CONTINUOUS,

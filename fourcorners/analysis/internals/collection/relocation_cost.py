@@ -1,7 +1,8 @@
 """The cost of moving a unit, from reads that were issued during writes.
 
 A die that moves data reads a page before it programs one. Reads issued during writes show how long
-either takes: most reads find their die idle, and some wait for the end of a program.
+either takes: most reads find their die idle, and some wait for the end of a program. Where a cache
+answers them, other probes may show both times.
 """
 
 from __future__ import annotations
@@ -39,8 +40,6 @@ _ROUND_MIN = 0.6
 round lasts a little longer than a program. Shorter rounds are single rows, which something before
 the dies delivers one by one."""
 
-_NO_WAITS = say("op_by_amplification.no_waits")
-
 
 def cost_of_moving(view: View, round_s: float, longest_round_s: float) -> float | Said:
     """The time to move a unit over the time to write one, or the reason why it is not known: too
@@ -51,17 +50,34 @@ def cost_of_moving(view: View, round_s: float, longest_round_s: float) -> float 
         round_s: the mean time between the steps in which the drive accepts a burst of writes.
         longest_round_s: the longest one: pages of different kinds take different times.
     """
+    beside, alone = _of_reads_beside(view), _of_other_probes(view)
+    found = beside or alone
+    if found is None:
+        return say("op_by_amplification.no_waits")
+    read_s, program_s = found
+    if longest_round_s < _ROUND_MIN * program_s:
+        return say("op_by_amplification.no_rounds")
+    # Reads wait longest for the slowest kind of pages; the other probes tell the mean.
+    if beside is not None:
+        program_s *= round_s / longest_round_s
+    return 1 + _PAGES_READ * read_s / (program_s + _PROGRAM_TRANSFER * read_s)
+
+
+def _of_reads_beside(view: View) -> tuple[float, float] | None:
+    """The times of a read and of the longest program, of reads during writes; ``None`` where too
+    few of them wait, or a memory answers them."""
     beside = view.once(waits)
     if beside is None or len(beside.seconds) < _READS_MIN:
-        return _NO_WAITS
+        return None
     taken_s = beside.seconds
     read_s = float(np.quantile(taken_s, _AT_ONCE_QUANTILE))
     waited_s = taken_s[taken_s > _WAITED_MIN * read_s + _WAITED_MIN_S] - read_s
     if len(waited_s) < _READS_MIN or not _READ_S[0] <= read_s <= _READ_S[1]:
-        return _NO_WAITS
-    program_s = float(np.quantile(waited_s, _WAITED_QUANTILE))
-    if longest_round_s < _ROUND_MIN * program_s:
-        return say("op_by_amplification.no_rounds")
-    # Reads wait longest for the slowest kind of pages.
-    program_s *= round_s / longest_round_s
-    return 1 + _PAGES_READ * read_s / (program_s + _PROGRAM_TRANSFER * read_s)
+        return None
+    return read_s, float(np.quantile(waited_s, _WAITED_QUANTILE))
+
+
+def _of_other_probes(view: View) -> tuple[float, float] | None:
+    """The times of a page read and of a program, from single reads and forced writes."""
+    read_s, program_s = view.value("page_read_time"), view.value("program_time")
+    return (read_s, program_s) if read_s and program_s else None
