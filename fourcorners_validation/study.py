@@ -1,8 +1,9 @@
 """Shared by the studies: worker processes, and documents that are checked for being writable before
 hours of work and written afterwards."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
 from pathlib import Path
@@ -21,9 +22,16 @@ class UnwrittenError(OutputError):
         self.study = study
 
 
-def workers(jobs: int) -> ProcessPoolExecutor:
-    """This many processes, which share nothing by accident."""
-    return ProcessPoolExecutor(jobs, mp_context=SPAWNED)
+@contextmanager
+def workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """This many processes, which share nothing by accident. After an error, or when the program is
+    stopped, they finish what they have begun, and begin nothing else."""
+    with ProcessPoolExecutor(jobs, mp_context=SPAWNED) as executor:
+        try:
+            yield executor
+        except BaseException:
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def outputs(folder: str | Path | None, names: Sequence[str], replace: bool) -> list[Output]:
