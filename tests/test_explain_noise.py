@@ -150,7 +150,7 @@ def test_reads_that_hang_elsewhere_only_show_nothing_that_is_kept(
         run.add(f"probe-caches/{name}", "read", iops=6e3, pattern=pattern, block_bytes=16384)
         _latencies(run, f"probe-caches/{name}", "read", random)
     for mib, ms in ((1, {again_ms: 192}), (2, {0.1: 364, 4.0: 20})):
-        axes = {"region_bytes": mib << 20, "wanted_ios": 192 * mib}
+        axes: dict[str, Any] = {"region_bytes": mib << 20, "wanted_ios": 192 * mib}
         run.add(f"probe-caches/again/{mib}", "read", iops=6e3, elapsed_s=0.0325 * mib, **axes)
         _latencies(run, f"probe-caches/again/{mib}", "read", ms)
     found = read_cache.cache(_view(run))
