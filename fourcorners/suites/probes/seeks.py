@@ -96,7 +96,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     distances = dict.fromkeys(
         subject.rounded(int((area - region) * share) // MIB * MIB) for share in DISTANCES
     )
-    spans = dict.fromkeys(int(area * share) // MIB * MIB for share in WITHIN)
+    spans = dict.fromkeys(max(MIB, int(area * share) // MIB * MIB) for share in WITHIN)
     points = [
         reads("near", "within a small region", (0,), parameters.turns),
         *map(apart, distances),

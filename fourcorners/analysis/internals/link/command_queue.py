@@ -57,8 +57,8 @@ the host and the link take less of a command's time than the flash."""
 _HALF = 0.5
 """What is further from one whole number than this is nearer to another."""
 
-_MEDIAN_SQUARE = float(scipy.stats.chi2.median(1))
-"""The median of the squares of normal numbers, over their mean."""
+_MEDIAN_SQUARE = 0.45494
+"""The median of the squares of normal numbers, over their mean (chi-squared distribution)."""
 
 _DEPTHS_MIN = 4
 """A curve needs so many depths: as many as its model has parameters, and one more."""
