@@ -142,15 +142,7 @@ def ask(measured: Run, names: set[str], true: dict[str, float]) -> Answers:
     for name in sorted(names):
         try:
             finding = resolver.finding(name)
-        # A StopIteration within a generator becomes a RuntimeError.
-        except (
-            ArithmeticError,
-            AssertionError,
-            LookupError,
-            RuntimeError,
-            StopIteration,
-            ValueError,
-        ):
+        except FAILURES:
             answers[name] = ("fails", None, None)
             resolver = Resolver(measured)
             continue

@@ -62,14 +62,22 @@ def test_rotation_and_seeks_follow_the_drives(rpm: int, stroke_ms: float, tmp_pa
     assert _finding(run, "seek_stroke").value == pytest.approx(stroke_ms * 1e-3, rel=0.05)
 
 
+def _burst_shows(
+    shown: buffer_line.Buffer, monkeypatch: pytest.MonkeyPatch, **about: Any
+) -> FakeRun:
+    """A run with a short burst whose curve shows this buffer."""
+    monkeypatch.setattr(write_buffer, "read_curve", lambda *burst, in_rounds: shown)
+    run = FakeRun()
+    run.add("probe-burst/short", "write", iops=1000.0, stage="short", **about)
+    return run
+
+
 @pytest.mark.parametrize(("height", "size"), [(0.5e6, 8e6), (1.5e6, None), (3e6, None)])
 def test_what_leaves_a_disks_cache_late_is_added(
     height: float, size: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown = buffer_line.Buffer(7.3e6, 0.1e6, 2.5e8, 1e8, 1e5, height / 7.3e6, 0.0, 7.3e6)
-    monkeypatch.setattr(write_buffer, "read_curve", lambda *burst, in_rounds: shown)
-    run = FakeRun()
-    run.add("probe-burst/short", "write", iops=1000.0, stage="short")
+    run = _burst_shows(shown, monkeypatch)
     turn = {"rotation_rpm": 6000, "track_switch": 1e-3, "track_bytes": 1e6}
     # Half a turn of 10 ms and two switches, at 100 MB/s.
     assert write_buffer.size(view_of(run, **turn)).value == pytest.approx(size)
@@ -81,9 +89,7 @@ def test_an_arm_whose_disk_does_not_show_its_turns_writes_late_as_well(
 ) -> None:
     """As of a disk that keeps in flash what was read. At 100 MB/s, a read takes 8 ms."""
     shown = buffer_line.Buffer(15.7e6, 0.1e6, 1e10, 1e8, 1e5, 0.01, 0.0, 15.7e6)
-    monkeypatch.setattr(write_buffer, "read_curve", lambda *burst, in_rounds: shown)
-    run = FakeRun()
-    run.add("probe-burst/short", "write", iops=1000.0, stage="short")
+    run = _burst_shows(shown, monkeypatch)
     run.add("probe-seeks/sentinel/1", "read", iops=125, sentinel=1)
     found = write_buffer.size(view_of(run))
     assert found.value == pytest.approx(16.5e6)
@@ -97,9 +103,7 @@ def test_a_disk_may_have_less_room_than_the_line_says_by_a_run_that_it_writes(
 ) -> None:
     """As of a shingled disk (number 62 of seed 1777251), which frees a run as it begins it."""
     shown = buffer_line.Buffer(4.5e6, 0.1e6, 1e9, 1e8, 1e5, 0.1, 0.0, 4.5e6)
-    monkeypatch.setattr(write_buffer, "read_curve", lambda *burst, in_rounds: shown)
-    run = FakeRun()
-    run.add("probe-burst/short", "write", iops=1000.0, elapsed_s=2.0, stage="short")
+    run = _burst_shows(shown, monkeypatch, elapsed_s=2.0)
     count_bytes = 4096.0 * np.arange(1, 2001)
     # At the link's rate up to 4 MB, and at that of the platters later.
     late = np.maximum(count_bytes - 4e6, 0)

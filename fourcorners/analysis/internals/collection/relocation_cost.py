@@ -50,8 +50,8 @@ def cost_of_moving(view: View, round_s: float, longest_round_s: float) -> float 
         round_s: the mean time between the steps in which the drive accepts a burst of writes.
         longest_round_s: the longest one: pages of different kinds take different times.
     """
-    beside, alone = _of_reads_beside(view), _of_other_probes(view)
-    found = beside or alone
+    beside = _of_reads_beside(view)
+    found = beside or _of_other_probes(view)
     if found is None:
         return say("op_by_amplification.no_waits")
     read_s, program_s = found

@@ -322,7 +322,7 @@ def told(
         return found.checked(Assumption.UNITS_ALIKE, True, evidence), None
     if units < dies and conflicting.may_need_same_pages(depths, rates):
         why = say("parallel_units.measured", gain=gain, unit_s=fit.unit_s, **shown)
-        return _planes_together(why, conflicting, detail, evidence), None
+        return _planes_together(why, conflicting, detail, both), None
     # Conflicts count, while the curve estimates. A smaller estimate may come from something that
     # units share, such as channels, which the network does not have; or places conflict that are on
     # different units.
@@ -347,19 +347,17 @@ def _without_curve(
     single read spends time outside its die, which a queue hides."""
     if conflicting is None:
         return unknown(why, detail=detail, evidence=evidence)
+    both = [*conflicting.recordings, *evidence]
     if conflicting.reads_several:
         said = say("reads_several", units=conflicting.dies, why=why)
-        both = [*conflicting.recordings, *evidence]
         return unknown(said, detail=detail, evidence=both)
     if conflicting.may_need_same_pages(detail["queue_depth"], detail["iops"]):
-        return _planes_together(why, conflicting, detail, evidence)
+        return _planes_together(why, conflicting, detail, both)
     if conflicting.path_s * conflicting.one_die_iops > _PATH_FREE:
         each_s, units = 1 / conflicting.one_die_iops, conflicting.dies
         said = say("carried", path=conflicting.path_s, each=each_s, units=units, why=why)
-        both = [*conflicting.recordings, *evidence]
         return unknown(said, detail=detail, evidence=both)
     code = "conflicts_alone" if gain <= conflicting.dies else "conflicts_alone_more"
-    both = [*conflicting.recordings, *evidence]
     return known(conflicting.dies, say(code, why=why), detail=detail, evidence=both)
 
 
@@ -368,7 +366,7 @@ def _planes_together(
 ) -> Answer:
     """The answer where the planes of a die may be one unit for reads of random places."""
     said = say("planes_together", units=conflicting.dies, planes=conflicting.planes, why=why)
-    return unknown(said, detail=detail, evidence=[*conflicting.recordings, *evidence])
+    return unknown(said, detail=detail, evidence=evidence)
 
 
 def _hidden(fit: NetworkFit, most: float) -> Said | None:
