@@ -2,7 +2,7 @@
 
 import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import fourcorners_validation
@@ -13,8 +13,6 @@ SOURCES = Path(fourcorners_validation.__file__).parents[1] / "tests" / "specimen
 """In a clone, and in a source distribution; a wheel does not have them."""
 
 _COMPILER = "cc"
-_COMPILED_AT_ONCE = 2
-"""A choice: compilers side by side; there are seven short programs."""
 
 
 def compile_specimens(sources: Path, to: Path) -> None:
@@ -31,13 +29,22 @@ def compile_specimens(sources: Path, to: Path) -> None:
     if shutil.which(_COMPILER) is None:
         raise UserError(f'foreign drives are C programs, and there is no C compiler "{_COMPILER}"')
 
-    def compile_one(name: str) -> None:
-        command = [_COMPILER, "-std=c11", "-O2", "-o", str(to / name), f"{name}.c", "-lm"]
-        done = subprocess.run(command, cwd=sources, capture_output=True, text=True, check=False)
-        if done.returncode:
-            said = done.stderr.strip().splitlines() or ["no reason given"]
-            reason = next((line for line in said if "error" in line), said[0])
-            raise UserError(f"{sources / f'{name}.c'} does not compile: {reason}")
-
-    with ThreadPoolExecutor(_COMPILED_AT_ONCE) as pool:
-        list(pool.map(compile_one, SPECIMENS))
+    # Processes and no pool of threads: Ctrl-C may leave a lock of theirs taken for ever.
+    with ExitStack() as running:
+        compiling = {
+            name: running.enter_context(
+                subprocess.Popen(
+                    [_COMPILER, "-std=c11", "-O2", "-o", str(to / name), f"{name}.c", "-lm"],
+                    cwd=sources,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            for name in SPECIMENS
+        }
+        for name, process in compiling.items():
+            said = process.communicate()[1].strip().splitlines() or ["no reason given"]
+            if process.returncode:
+                reason = next((line for line in said if "error" in line), said[0])
+                raise UserError(f"{sources / f'{name}.c'} does not compile: {reason}")
