@@ -77,6 +77,30 @@ def test_reads_that_all_take_the_same_time_are_of_no_disk() -> None:
     assert "no turning disk" in summary.text
 
 
+def test_a_drive_whose_reads_are_quick_or_wait_long_is_no_disk() -> None:
+    """Of a drive that writes its map back most reads are of a page, and some take far longer."""
+    run = disk()
+    for key in run.histograms:
+        latency_ns = np.array([200_000, 250_000, 15_000_000, 60_000_000])
+        run.histograms[key] = (latency_ns, latency_ns, np.array([20, 30, 20, 10]))
+    for row in run.rows:
+        row["latency_min_s"] = 0.2e-3
+    summary = named(find(run), "summary")
+    assert summary.detail["kind"] == "unknown"
+    assert "less than any arm" in summary.text
+
+
+def test_small_reads_that_many_at_once_make_fast_are_not_advised_against() -> None:
+    """Small reads at once reach a seventh of what one read at a time does above 8 MiB only."""
+    for deep, told in ((64_000.0, False), (16_000.0, True)):
+        run = FakeRun(capacity_bytes=256 * 10**9)
+        rates = np.interp(SIZES, [4096, MIB, 8 * MIB, 32 * MIB], [30e6, 500e6, 900e6, 1.8e9])
+        run.add_transfer_sizes("read", SIZES, np.array(SIZES) / rates)
+        run.add_queue_depths("read", {1: 9_000.0, 4: 12_000.0, 31: deep})
+        remarks = named(find(run), "summary").detail["remarks"]
+        assert any(one["name"] == "avoid_small_reads" for one in remarks["avoid"]) == told
+
+
 def test_the_text_of_the_core_has_its_numbers() -> None:
     summary = named(find(core_run()), "summary")
     for said in ("478 µs", "246 ms", "reads up to 131 MB/s and writes up to 76.3 MB/s"):

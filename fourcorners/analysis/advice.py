@@ -20,7 +20,13 @@ from fourcorners.analysis.quantity import QUANTILES, THROUGHPUT
 from fourcorners.analysis.queue_depth import sweep
 from fourcorners.analysis.remark import Ratio, Remark, of_estimate, ratio_of
 from fourcorners.analysis.source import RunData, measured
-from fourcorners.analysis.traits import Operation, Traits, busiest, is_of_first_writes
+from fourcorners.analysis.traits import (
+    SMALL_BYTES,
+    Operation,
+    Traits,
+    busiest,
+    is_of_first_writes,
+)
 from fourcorners.sentences import Said, say
 
 HALF_SPEED_GOOD_BYTES = 256 * 2**10
@@ -29,6 +35,10 @@ HALF_SPEED_GOOD_BYTES = 256 * 2**10
 HALF_SPEED_BAD_BYTES = 2**20
 """What programs that move large files ask for at a time: a drive that needs more for half its speed
 is weak. A choice."""
+
+SMALL_SHARE_GOOD = 0.1
+"""From this share of the rate of large requests on that many small ones at once reach, nobody is
+advised to make them larger: a tenth is no order less. A choice."""
 
 # What is worth a sentence to one who picks a drive. They are choices, in round ratios that show in
 # use; no drive was looked at to choose them.
@@ -160,6 +170,9 @@ def _needs_large(seen: Operation) -> bool:
     same rate with requests that are smaller by what queueing gains.
     """
     if seen.half_speed_bytes is None:
+        return False
+    fastest = seen.fastest_bytes_per_second
+    if fastest and SMALL_BYTES * (seen.most_iops or 0.0) >= SMALL_SHARE_GOOD * fastest:
         return False
     return seen.half_speed_bytes / max(1.0, seen.queue_gain or 1.0) >= HALF_SPEED_BAD_BYTES
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from fourcorners import wording
 from fourcorners.analysis.consistency import full_seconds
-from fourcorners.analysis.estimate import of_point
+from fourcorners.analysis.estimate import of_few
 from fourcorners.analysis.highest import highest
 from fourcorners.analysis.quantity import (
     IOPS,
@@ -280,18 +280,20 @@ def _row(
     unit: str,
     conditions: str = "",
     *,
-    highest_of: int = 1,
+    highest_of: Sequence[Measured] = (),
 ) -> Row | None:
     value = column.of(one)
     if value is None:
         return None
-    estimate = None if is_of_first_writes(one) else of_point(one, column)
+    alike = [other for other in highest_of if other.test == one.test]
+    estimate = None if is_of_first_writes(one) else of_few(one, alike, column)
+    bounds = None if estimate is None else estimate.interval(max(1, len(highest_of)))
     return Row(
         quantity=quantity,
         title=TITLES[quantity],
         value=value,
         unit=unit,
-        interval=None if estimate is None else _telling(estimate.interval(highest_of), value),
+        interval=_telling(bounds, value),
         conditions=conditions or _conditions(one),
         evidence=(one.recording,),
     )
@@ -332,7 +334,7 @@ def _rates(run: RunData, turns: bool) -> list[Row]:
     rows: list[Row | None] = []
     for operation in ("read", "write"):
         whole = of_the_whole(run, operation, turns)
-        big = large(whole)
+        big = large(run, whole)
         # `_waits` has the requests that were alone.
         small = [
             one
@@ -343,11 +345,11 @@ def _rates(run: RunData, turns: bool) -> list[Row]:
         if big:
             best = max(big, key=lambda one: one.bytes_per_second)
             key = f"sequential_{operation}"
-            rows.append(_row(run, key, best, THROUGHPUT, "B/s", highest_of=len(big)))
+            rows.append(_row(run, key, best, THROUGHPUT, "B/s", highest_of=big))
             if operation == "write" and hard and best not in hard:
                 honest = max(hard, key=lambda one: one.bytes_per_second)
                 key = "sequential_write_incompressible"
-                rows.append(_row(run, key, honest, THROUGHPUT, "B/s", highest_of=len(hard)))
+                rows.append(_row(run, key, honest, THROUGHPUT, "B/s", highest_of=hard))
         if small:
             found = highest(small)
             row = _row(run, f"random_{operation}", found.point, IOPS, "IOPS")

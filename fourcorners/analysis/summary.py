@@ -27,7 +27,7 @@ import math
 from collections.abc import Iterable
 
 from fourcorners.analysis.advice import REWRITE_MIN_S, advise
-from fourcorners.analysis.internals.view import FLASH_READ_MAX_S
+from fourcorners.analysis.internals.view import ARM_READ_S, FLASH_READ_MAX_S
 from fourcorners.analysis.remark import Sentence, joined, sentences_detail
 from fourcorners.analysis.source import RunData, measured
 from fourcorners.analysis.traits import Traits, gather
@@ -98,6 +98,8 @@ def classify(traits: Traits) -> tuple[str, Said]:
         return "memory", say("kind.memory", read=read)
     if read_s >= DISK_READ_MIN_S and _is_too_even(traits):
         return "unknown", say("kind.even", read=read, spread=traits.read.spread_s)
+    if read_s >= DISK_READ_MIN_S and (traits.read.median_s or math.inf) < ARM_READ_S:
+        return "unknown", say("kind.quick_half", read=read, half_s=traits.read.median_s)
     if read_s >= DISK_READ_MIN_S:
         return "disk", say("kind.disk", read=read, **_disk_signs(traits))
 

@@ -70,9 +70,13 @@ class Operation:
     """Recordings that the cost is from."""
     quickest_s: float | None
     """The least mean latency of small random I/Os at any queue depth, by Little's law."""
+    most_iops: float | None
+    """The highest rate of small random I/Os at any queue depth."""
     spread_s: float | None
     """By how much the middle half of the I/Os that tell the cost differ, if each was alone."""
     spread_ios: int
+    median_s: float | None
+    """The median time of these I/Os, if each was alone."""
     queue_effect: Effect | None
     """What queueing surely does."""
     queue_gain: float | None
@@ -183,7 +187,8 @@ def _operation(run: RunData, by_name: Mapping[str, Finding], operation: str) -> 
     depths = queue.get("queue_depth")
     whole = of_the_whole(run, operation, _turns(by_name))
     small = alone(run, whole) or _smallest_random(run, operation)
-    big = large(whole)
+    lasting = outlasting_standstills(run, small_random(whole))
+    big = large(run, whole)
     if operation == "write" and _compresses(by_name):
         big = [one for one in big if one.point.get("content") == INCOMPRESSIBLE]
     fails = model.get("misfit_range_block_bytes") is not None
@@ -193,9 +198,11 @@ def _operation(run: RunData, by_name: Mapping[str, Finding], operation: str) -> 
         cost_depth=None if small is None else small.queue_depth,
         cost_interval_s=None if small is None else _cost_interval_s(run, small),
         cost_evidence=() if small is None else (small.recording,),
-        quickest_s=_quickest_s(run, whole),
+        quickest_s=_quickest_s(lasting),
+        most_iops=max((one.iops for one in lasting), default=None),
         spread_s=None if small is None else _spread_s(small),
         spread_ios=0 if small is None else small.ios,
+        median_s=None if small is None else _median_s(small),
         half_speed_bytes=None if model.get("largest_is_outpaced") else half,
         model_fails=fails,
         fastest_bytes_per_second=max((one.bytes_per_second for one in big), default=None),
@@ -233,10 +240,11 @@ def of_the_whole(run: RunData, operation: str, turns: bool) -> list[Measured]:
     ]
 
 
-def large(points: Iterable[Measured]) -> list[Measured]:
+def large(run: RunData, points: Iterable[Measured]) -> list[Measured]:
     """Sequential requests, and random ones so large that they count as such; no small ones, of
-    which no vendor states a sequential rate. Recordings of a few requests count only where there
-    are no others: the rate of one huge request is luck."""
+    which no vendor states a sequential rate. Recordings of a few requests, and those that do not
+    outlast a standstill of the drive, count only where there are no others: the rate of one huge
+    request is luck, and so is that of a second between two pauses."""
     found = [
         one
         for one in points
@@ -245,7 +253,8 @@ def large(points: Iterable[Measured]) -> list[Measured]:
         and (one.block_bytes or 0)
         > (SMALL_BYTES if one.point.get("pattern") == "sequential" else LARGE_BYTES - 1)
     ]
-    return [one for one in found if one.ios >= FEW_IOS] or found
+    found = [one for one in found if one.ios >= FEW_IOS] or found
+    return outlasting_standstills(run, found) or found
 
 
 def is_of_first_writes(one: Measured) -> bool:
@@ -282,11 +291,11 @@ def outlasting_standstills(run: RunData, points: Sequence[Measured]) -> list[Mea
 
 
 def _standstill_s(run: RunData, one: Measured) -> float:
-    """The longest time in which nothing completed: of one request at a time the longest wait, of
-    more the longest row of empty seconds, if a second usually has enough of them to be none by
-    chance."""
+    """The longest time in which nothing completed: of one request at a time the longest wait
+    beyond the median, of more the longest row of empty seconds, if a second usually has enough of
+    them to be none by chance."""
     if one.queue_depth == 1:
-        return one.latency_max_s or 0.0
+        return (one.latency_max_s or 0.0) - (one.latency_percentile_s(50) or 0.0)
     seconds = np.asarray(one.second_ios, np.float64)
     busy = seconds[seconds > 0]
     usual = len(busy) and float(busy.mean()) >= SECOND_IOS_MIN
@@ -317,9 +326,12 @@ def _spread_s(small: Measured) -> float | None:
     return None if small.queue_depth != 1 or low is None or high is None else high - low
 
 
-def _quickest_s(run: RunData, points: Iterable[Measured]) -> float | None:
-    small = outlasting_standstills(run, small_random(points))
-    return min(((one.queue_depth or 1) / one.iops for one in small), default=None)
+def _median_s(small: Measured) -> float | None:
+    return small.latency_percentile_s(50) if small.queue_depth == 1 else None
+
+
+def _quickest_s(points: Iterable[Measured]) -> float | None:
+    return min(((one.queue_depth or 1) / one.iops for one in points), default=None)
 
 
 def _cost_interval_s(run: RunData, point: Measured) -> tuple[float, float] | None:
