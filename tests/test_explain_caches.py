@@ -151,6 +151,20 @@ def test_segments_may_keep_as_much_of_what_was_read_as_is_read_ahead() -> None:
     assert all(c.assumption != Assumption.SEGMENTS_AHEAD for c in found.checks)
 
 
+def test_regions_that_were_in_memory_before_do_not_show_what_is_kept() -> None:
+    """As of a volume whose memory still has most of what was written, in no order of sizes."""
+    run = FakeRun()
+    for pattern, us in (("sequential", 15), ("random", 140)):
+        run.add(f"probe-caches/{pattern}", "read", iops=1e6 / us, pattern=pattern, block_bytes=4096)
+    for mib, us in ((1, 19), (2, 19), (4, 130), (8, 19), (16, 130)):
+        axes: dict[str, Any] = {"region_bytes": mib << 20, "wanted_ios": 192 * mib}
+        iops = 1e6 / us
+        run.add(f"probe-caches/again/{mib}", "read", iops=iops, elapsed_s=192 * mib / iops, **axes)
+    found = read_cache.cache(view_of(run))
+    assert found is not None
+    assert (found.value, found.said.code) == (None, "before")
+
+
 @pytest.mark.parametrize(("iops", "streams"), [(144, None), (40, 8)])
 def test_a_busy_disk_need_not_read_ahead(iops: float, streams: int | None) -> None:
     run = FakeRun()

@@ -48,6 +48,14 @@ def test_credits_of_a_volume_end_like_a_cache(
     assert not code or found.said.code == rate.said.code == f"slc_cache_bytes.{code}"
 
 
+def test_a_memory_of_the_host_that_is_full_of_writes_is_no_cache_of_the_drive() -> None:
+    """It takes them faster than any link of a drive."""
+    run = filled((256 * MIB, 70e9), (1792 * MIB, 400e6))
+    durable = {"volatile_write_cache": 1.0, "power_loss_protection": 0.0}
+    view = view_of(run, link_ceiling=None, page_bytes=16384.0, **durable)
+    assert slc_cache.size(view).said.code == "slc_cache_bytes.no_link"
+
+
 @pytest.mark.parametrize(("read_rate", "there"), [(400e6, True), (110.4e6, False)])
 def test_a_limit_that_reads_meet_as_well_is_no_end_of_a_cache(
     read_rate: float, there: bool

@@ -4,6 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+import numpy as np
 import pytest
 from explain_fixture import KIB, probed, small_ssd
 
@@ -62,6 +63,8 @@ def test_a_drive_that_reads_its_map_first_may_have_forgotten_what_it_reads_slowl
             SimpleNamespace(
                 point={"kind": kind, "part_bytes": 4 * KIB << n},
                 latency_percentile_s=lambda _, us=us: us * 1e-6,
+                ios=64,
+                histogram=(np.array([us]) * 1000, np.array([us]) * 1000, np.array([64])),
             )
             for n, us in enumerate(times_us)
         ]
@@ -104,3 +107,25 @@ def test_a_part_of_a_file_is_given_back(tmp_path: Path) -> None:
             target.trim(100, 1000)
         with pytest.raises((UserError, ValueError), match="whole blocks"):
             target.trim(0, 2**21)
+
+
+def test_parts_that_hold_no_whole_unit_at_their_start_are_not_said_to_be_kept() -> None:
+    """As in an array of three times 64 KiB, whose rows begin at few multiples of powers of two."""
+    read = []
+    for kind, quick in (("trimmed", (0, 24)), ("kept", (0, 0)), ("never written", (64,))):
+        for n, count in enumerate(quick):
+            ns = np.array([37_000, 108_000])
+            median_s = 37e-6 if count > 32 else 108e-6
+            read.append(
+                SimpleNamespace(
+                    point={"kind": kind, "part_bytes": 4 * KIB << n},
+                    latency_percentile_s=lambda _, median_s=median_s: median_s,
+                    ios=64,
+                    histogram=(ns, ns, np.array([count, 64 - count])),
+                )
+            )
+    view = SimpleNamespace(points=lambda *_: read)
+    view.once = lambda picked: picked(view)
+    found = trim_granularity.granularity(cast(View, view))
+    assert found is not None
+    assert (found.value, found.said.code) == (None, "in_part")

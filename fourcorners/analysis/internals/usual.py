@@ -14,6 +14,7 @@ import scipy
 
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.analysis.source import Measured
+from fourcorners.recording import OperationRecording
 from fourcorners.recording.arrays import Floats
 
 HANGS = 5.0
@@ -54,3 +55,9 @@ def usual_latencies(m: Measured, rare: float = RARE) -> tuple[Floats, npt.NDArra
     if not 0 < hanging <= scipy.stats.binom.isf(FALSE_ALARM, total, rare):
         return middle_s, count
     return middle_s[~hang], count[~hang]
+
+
+def share_below(reads: OperationRecording, limit_s: float) -> float:
+    """The share of the reads that took less than the limit."""
+    low, _, count = reads.histogram
+    return float(count[low < limit_s * 1e9].sum() / max(count.sum(), 1))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from fourcorners.analysis.internals.caches import next_reads, read_cache
+from fourcorners.analysis.internals.usual import share_below
 from fourcorners.analysis.internals.view import moves_an_arm
 from fourcorners.manifest import Chart
 from fourcorners.patterns import fixed_rate, strided
@@ -183,7 +184,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         limit_s = read_cache.between_s(memory_s, random_s)
         distances, busy, idle = {}, {}, {}
         for axes, recording in measured.points:
-            share = read_cache.share_below(recording.read, limit_s)
+            share = share_below(recording.read, limit_s)
             if "distance_bytes" in axes:
                 distances[int(axes["distance_bytes"])] = share
             elif "calm" in axes:

@@ -26,7 +26,7 @@ from fourcorners.analysis.internals.disk.mechanics import NEAR
 from fourcorners.analysis.internals.disk.mechanics import TEST as NEAR_TEST
 from fourcorners.analysis.internals.flash.trim_granularity import READS as TRIMMED
 from fourcorners.analysis.internals.method import pace
-from fourcorners.analysis.internals.usual import RARE_COMPARED, usual_s
+from fourcorners.analysis.internals.usual import RARE_COMPARED, share_below, usual_s
 from fourcorners.analysis.internals.view import (
     PointAxis,
     View,
@@ -336,12 +336,6 @@ def between_s(sequential_s: float, random_s: float) -> float:
     return math.sqrt(sequential_s * random_s)
 
 
-def share_below(reads: OperationRecording, limit_s: float) -> float:
-    """The share of the reads that took less than the limit."""
-    low, _, count = reads.histogram
-    return float(count[low < limit_s * 1e9].sum() / max(count.sum(), 1))
-
-
 def all_hit(hit: Mapping[int, float], *, of_pages: bool) -> dict[int, bool]:
     """Whether all sequences found their reads in memory, by their number, from the shares of reads
     that did.
@@ -449,6 +443,10 @@ def _kept_regions(view: View, alone: _Alone) -> Answer:
         said, bounds = say("nothing", smallest=smallest), (0.0, float(missed or smallest))
         return known(0.0, said, bounds=bounds, detail=detail).checked(memory, None)
     assert missed is not None
+    larger = [size for size, s in again.items() if size > missed and is_again(alone.uncached_s, s)]
+    if larger:
+        # What was in memory before the first pass is as fast in a region of any size.
+        return unknown(say("before", missed=missed, larger=max(larger)), detail=detail)
     bounds = (float(last), float(missed))
     answer = known((last + missed) / 2, say("kept"), bounds=bounds, detail=detail)
     return answer.checked(memory, True, shown_by) if in_memory else answer
@@ -484,4 +482,10 @@ def kept(again: Mapping[int, float], random_s: float) -> tuple[int | None, int |
         again: the mean time of a read by the size in bytes of the region that was read again.
         random_s: the mean time of a random read.
     """
-    return bracket({region: random_s > _AGAIN_GAIN * s for region, s in again.items()})
+    return bracket({region: is_again(random_s, s) for region, s in again.items()})
+
+
+def is_again(random_s: float, region_s: float) -> bool:
+    """Whether reads of a region that is read three times are so quick, in the mean, that the second
+    pass and the third came from memory."""
+    return random_s > _AGAIN_GAIN * region_s

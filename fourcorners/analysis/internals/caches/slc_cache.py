@@ -388,7 +388,8 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
     as each further write has to put one of them on the flash; it does not become faster in a pause.
     A volume behind a host or a network has credits, which a pause renews, and shows no pages, no
     units of a map and no erasures; and a memory that answers all reads takes writes until it is
-    full of them. A volume of several media may be slower from a place on.
+    full of them, as one of the host does, faster than a link carries them. A volume of several
+    media may be slower from a place on.
     """
     memory_s = view.once(memory_read_s)
     if memory_s is not None:
@@ -397,6 +398,9 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
     floor_s = view.once(latency_floor_s)
     if floor_s is not None:
         said = say("slc_cache_bytes.far", size=found.sizes[0], floor=floor_s)
+        return unknown(said, evidence=ids([found.burst]))
+    if generation.is_of_no_link(found.bend.fast_rate):
+        said = say("slc_cache_bytes.no_link", size=found.sizes[0], rate=found.bend.fast_rate)
         return unknown(said, evidence=ids([found.burst]))
     of_flash = [view.answer(name) for name in _OF_FLASH]
     if all(of_flash) and not any(answer.value for answer in of_flash if answer):

@@ -12,12 +12,16 @@ kept. A fast one still shows that it was not.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import scipy
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
-from fourcorners.analysis.internals.thresholds import ALIKE, APART
+from fourcorners.analysis.internals.thresholds import ALIKE, APART, FALSE_ALARM
+from fourcorners.analysis.internals.usual import RARE, share_below
 from fourcorners.analysis.internals.view import PointAxis, View, pick
+from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
 READS = pick("probe-trim", "read", PointAxis.KIND)
@@ -27,7 +31,9 @@ def granularity(view: View) -> Answer | None:
     """Finds the smallest part that the drive unmaps; ``None`` where the probe did not come so
     far."""
     seconds: dict[str, dict[int, float]] = {"trimmed": {}, "kept": {}, "never written": {}}
+    reads: dict[str, list[Measured]] = {"trimmed": [], "kept": [], "never written": []}
     for m in READS(view):
+        reads[str(m.point[PointAxis.KIND])].append(m)
         # By chance the drive may have cached some places, but not half of them: the median holds.
         median_s = m.latency_percentile_s(50)
         if median_s is not None:
@@ -59,11 +65,27 @@ def granularity(view: View) -> Answer | None:
     least = next((size for size, fast in taken.items() if fast), None)
     if least is not None and not all(taken[size] for size in taken if size >= least):
         return unknown(say("no_order"), detail=detail)
+    if least is None and (some := _quick_in_part(reads["trimmed"], reads["kept"], between_s)):
+        size, share = some
+        return unknown(say("in_part", most=max(taken), size=size, share=share), detail=detail)
     if least is None:
         none = known(0.0, say("none", most=max(taken)), detail=detail)
         return none.checked(Assumption.UNMAPPED_IS_QUICK, None)
     said = say("or_less" if least == min(taken) else "measured", **times)
     return known(least, said, detail=detail)
+
+
+def _quick_in_part(
+    trimmed: Sequence[Measured], kept: Sequence[Measured], limit_s: float
+) -> tuple[int, float] | None:
+    """The trimmed parts of which most reads are quick that are not all, with their size and that
+    share; ``None`` where no size has more of them than chance explains, by what is kept."""
+    usual = sum(share_below(m, limit_s) * m.ios for m in kept) / sum(m.ios for m in kept)
+    shares = {int(m.point["part_bytes"]): share_below(m, limit_s) for m in trimmed}
+    ios = {int(m.point["part_bytes"]): m.ios for m in trimmed}
+    size = max(shares, key=lambda one: shares[one])
+    chance = scipy.stats.binom.sf(round(shares[size] * ios[size]) - 1, ios[size], max(usual, RARE))
+    return (size, shares[size]) if len(shares) * chance < FALSE_ALARM else None
 
 
 def _plotted(seconds: Mapping[int, float]) -> list[list[float]]:

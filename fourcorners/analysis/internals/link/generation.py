@@ -138,6 +138,12 @@ def fastest(view: View) -> float | None:
     return max((m.bytes_per_second for m in LARGE(view)), default=None)
 
 
+def is_of_no_link(rate: float) -> bool:
+    """Whether no link of a drive carries as much data, in bytes per second: a memory of the host
+    takes or has them."""
+    return rate > (1 + _TOLERANCE) * max(one.payload_rate for one in links(_PCIE_SHARES[-1]))
+
+
 def met_by_reads(view: View, rate: float) -> list[Measured]:
     """The large reads of two sizes or more that run at this rate of writes, in bytes per second;
     empty where they do not. What both meet alike is no flash, but a limit of a volume or of what
@@ -219,7 +225,7 @@ def _carried(view: View) -> _Carried | Answer:
     shown = [m for m in points if m.point[PointAxis.OF] == of]
     # Other load may hold up the small reads more than the large ones.
     rate = max(slopes[of], *(m.bytes_per_second for m in shown))
-    if rate > (1 + _TOLERANCE) * max(one.payload_rate for one in links(_PCIE_SHARES[-1])):
+    if is_of_no_link(rate):
         return unknown(say("link_ceiling.no_link", rate=rate), detail=detail, evidence=ids(shown))
     most = max(m.bytes_per_second for m in points)
     if most > (1 + UNSURE) * rate:
