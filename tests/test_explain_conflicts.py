@@ -442,3 +442,33 @@ def test_a_stripe_may_have_pages_of_several_kinds(kinds_us: Sequence[float]) -> 
     assert seen.stripe_bytes == PAGE_BYTES * len(kinds_us)
     assert seen.page_bytes == PAGE_BYTES
     assert seen.units == DIES
+
+
+def test_nothing_is_told_from_what_comes_after_a_gap() -> None:
+    """Four dies with stripes of two pages; some points were left out, as something held them up."""
+    window = {4096 << k: 10.0 * min(max(2**k // 4, 1), 4) for k in range(9)}
+    across = {2048 << k: 5.0 if k == 2 else 10.0 for k in range(9)}
+    pair = {16384 * n: 10.0 if n % 4 == 0 else 20.0 for n in (1, 2, 4, 8, 16, 32)}
+    seen = Seen(window=window, across=across, pair=pair)
+    assert (seen.stripe_bytes, seen.page_bytes, seen.units) == (16384, 8192, 4)
+
+    def without(rates: dict[int, float], size: int) -> dict[int, float]:
+        return {key: rate for key, rate in rates.items() if key != size}
+
+    assert replace(seen, window=without(window, 32768)).stripe_bytes is None
+    # A smaller boundary that costs nothing, and a larger one of a later page, tell no page.
+    assert replace(seen, across=without(across, 8192)).page_bytes is None
+    # Two turns conflict as one does.
+    assert replace(seen, pair=without(pair, 4 * 16384)).units is None
+    assert replace(seen, pair=without(pair, 16 * 16384)).units == 4
+
+
+def test_reads_one_at_a_time_tell_nothing_from_what_comes_after_a_gap() -> None:
+    within, apart = {2048: 1.1, 4096: 1.8, 8192: 1.8}, {16384 << k: 1.0 for k in range(4)}
+    shown = crossings(within | apart, 1.0)
+    assert shown is not None
+    assert (shown.stripe_bytes, shown.page_bytes) == (16384, 4096)
+    without = crossings({2048: 1.1, 8192: 1.8} | apart, 1.0)
+    assert without is not None
+    assert (without.stripe_bytes, without.page_bytes) == (16384, None)
+    assert crossings(within | {32768: 1.0, 65536: 1.0}, 1.0) is None

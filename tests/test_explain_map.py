@@ -266,6 +266,8 @@ def test_a_drive_that_reads_nothing_in_parallel_has_a_single_die(faster: float) 
         run.add(recording, "read", iops=iops, boundary_bytes=boundary, queue_depth=64)
     large: dict[str, Any] = {"window_bytes": 2**20, "queue_depth": 64}
     run.add("probe-conflicts/window/large", "read", iops=faster / 73e-6, **large)
+    half = large | {"window_bytes": 2**19}
+    run.add("probe-conflicts/window/half", "read", iops=1 / 73e-6, **half)
     rates = (2700.0, 5400.0, 5500.0, 5500.0, 5500.0)
     for depth, iops in zip((1, 2, 4, 8, 16), rates, strict=True):
         point: dict[str, Any] = {"pattern": "random", "queue_depth": depth}

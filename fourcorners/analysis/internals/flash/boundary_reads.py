@@ -38,7 +38,7 @@ class Crossings:
 
 def crossings(across_s: Mapping[int, float], one_place_s: float) -> Crossings | None:
     """Finds stripe and page from the times; ``None`` where the times do not become shorter at one
-    power of two and stay so.
+    power of two and stay so, or where that one was left out.
 
     Args:
         across_s: the time of a read across each power of two, ascending.
@@ -53,6 +53,8 @@ def crossings(across_s: Mapping[int, float], one_place_s: float) -> Crossings | 
     if not within:
         return None
     stripe = 2 * within[-1]
+    if stripe not in across_s:
+        return None
     beyond = [added[b] for b in boundaries if b >= stripe]
     if len(beyond) < 2 or max(map(abs, beyond)) > _ALIKE:
         return None
@@ -64,4 +66,7 @@ def crossings(across_s: Mapping[int, float], one_place_s: float) -> Crossings | 
         page = next(b for b, some in reads.items() if some > _TWO_READS)
         if any(some < _ONE_READ for b, some in reads.items() if b > page):
             return None
+        # The boundary before it may have been left out.
+        if page != boundaries[0] and page // 2 not in reads:
+            page = None
     return Crossings(stripe, page, 1 + max(added.values()))

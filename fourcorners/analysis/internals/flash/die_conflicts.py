@@ -141,6 +141,8 @@ def _page(view: View) -> tuple[Answer, bool]:
         if stripe is not None:
             longer = [seen.one_die / iops for b, iops in seen.across.items() if b < stripe]
             why = say("disturbed", longer=max(longer, default=1.0))
+            if left_out := seen.first_boundary_left_out:
+                why = say("left_out", boundary=left_out)
         return unknown(why, detail=detail, evidence=evidence), False
     detail["goodness"] = {"spread_within": _spread(seen, stripe)}
     if page > _PAGE_MAX_BYTES:
@@ -181,7 +183,10 @@ def _dies(view: View) -> Answer:
             return known(1, said, detail=detail, evidence=one.evidence)
         return unknown(_no_stripe(view, seen), detail=detail, evidence=evidence)
     if turn is None:
-        return unknown(say("no_turns"), detail=detail, evidence=evidence)
+        distance = seen.first_conflict
+        several = distance is not None and distance != stripe
+        said = say("part_left_out", distance=distance) if several else say("no_turns")
+        return unknown(said, detail=detail, evidence=evidence)
     if count is None:
         return unknown(say("others_too", turn=turn), detail=detail, evidence=evidence)
     if not seen.is_one_die_again:
@@ -283,5 +288,9 @@ def _no_stripe(view: View, seen: Seen) -> Said:
     place = 2 * min(m.block_bytes or 0 for m in windows(view))
     if seen.grid_bytes > place:
         return say("stripe_bytes.no_place", place=place, least=seen.grid_bytes)
+    beyond = seen.first_faster
+    if beyond is not None and beyond // 2 not in seen.window:
+        gain = seen.window[beyond] / seen.one_die
+        return say("stripe_bytes.left_out", beyond=beyond, gain=gain, half=beyond // 2)
     faster = max(seen.window.values()) > seen.one_die
     return say("stripe_bytes.no_meeting" if faster else "stripe_bytes.one_by_one")

@@ -171,8 +171,16 @@ class Seen:
         if any(iops > APART * places[w] * self.one_die for w, iops in self.window.items()):
             # Each place is on one die: what gains more than that is kept in memory.
             return None
-        beyond = next((w for w, iops in self.window.items() if iops > APART * self.one_die), None)
-        return beyond if beyond is not None and self._steady(beyond) else None
+        beyond = self.first_faster
+        # If half of it was left out, a smaller window may be faster already.
+        if beyond is None or beyond // 2 not in self.window or not self._steady(beyond):
+            return None
+        return beyond
+
+    @property
+    def first_faster(self) -> int | None:
+        """The smallest window that was measured and is faster than a single place."""
+        return next((w for w, iops in self.window.items() if iops > APART * self.one_die), None)
 
     def _third_page(self, beyond: int) -> int:
         """The stripe of three pages of which the third, if it takes twice as long as the others,
@@ -257,7 +265,19 @@ class Seen:
             return None
         page = next((b for b, times in longer.items() if times >= TWICE), stripe)
         sure = all((times > _ONE_READ) == (b >= page) for b, times in longer.items())
-        return page if sure else None
+        return page if sure and self.first_boundary_left_out is None else None
+
+    @property
+    def first_boundary_left_out(self) -> int | None:
+        """The first boundary that was left out and may be one between two pages: it is larger than
+        all that cost nothing, and smaller than those that take twice as long, and the stripe."""
+        stripe = self.stripe_bytes
+        if stripe is None or not self.across:
+            return None
+        within = {b: self.one_die / iops for b, iops in self.across.items() if b < stripe}
+        page = next((b for b, times in within.items() if times >= TWICE), stripe)
+        below = max((b for b in within if b < page), default=self.block_bytes // 2)
+        return next(iter(_doubled(below, min(page - 1, max(self.across)))), None)
 
     @property
     def turn(self) -> int | None:
@@ -266,9 +286,18 @@ class Seen:
         stripe = self.stripe_bytes
         if stripe is None or stripe not in self.pair:
             return None
-        distance = next((d for d in self.pair if d % stripe == 0 and self._conflicts(d)), None)
-        # By the definition of a stripe the next one is on another die.
-        return None if distance is None or distance == stripe else distance // stripe
+        distance = self.first_conflict
+        if distance is None or distance == stripe:
+            return None  # By the definition of a stripe the next one is on another die.
+        # If it was several turns, one of its largest parts would conflict as well.
+        parts = [distance // n for n in _primes_of(distance // stripe) if distance // n > stripe]
+        return distance // stripe if all(part in self.pair for part in parts) else None
+
+    @property
+    def first_conflict(self) -> int | None:
+        """The smallest distance of whole stripes that was measured and conflicts."""
+        stripe = self.stripe_bytes or math.inf
+        return next((d for d in self.pair if d % stripe == 0 and self._conflicts(d)), None)
 
     @property
     def is_of_parts(self) -> bool:
@@ -457,6 +486,12 @@ class Seen:
         """The number of commands that the drive accepts at a time; ``None`` where no number of them
         made reads wait."""
         return None if self.is_shared else self.queue.depth
+
+
+def _primes_of(number: int) -> list[int]:
+    """The prime numbers that divide a number."""
+    divide = [n for n in range(2, number + 1) if number % n == 0]
+    return [n for n in divide if all(n % m for m in divide if m < n)]
 
 
 def _doubled(number: int, most: int) -> list[int]:

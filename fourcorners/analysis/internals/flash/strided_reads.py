@@ -53,7 +53,7 @@ class Unread:
         first = next(i for i, iops in enumerate(rates) if i >= fastest and self._slow(iops))
         if not falls or first == 0 or first == len(rates) - 1:
             return None
-        halved = rates[first - 1] > _HALVED * self.one_die
+        halved = self.stride.get(strides[first] // 2, 0.0) > _HALVED * self.one_die
         one_die = self.one_die < _ALONE * self.alone
         return strides[first] if halved and one_die else None
 
