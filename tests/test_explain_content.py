@@ -10,7 +10,7 @@ from analysis_fixture import FakeRun
 from explain_fixture import KIB, MIB, probed, small_ssd, view_of
 
 import fourcorners as fc
-from fourcorners.analysis.internals.caches import durability
+from fourcorners.analysis.internals.caches import durability, write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.flash import data_reduction
 from fourcorners.analysis.source import Measured
@@ -92,6 +92,28 @@ def test_a_burst_that_is_faster_at_its_end_only_shows_no_compression(
         answer = finding(view_of(run, link_ceiling=600e6))
         assert answer.value == told
         assert told or answer.said.code == "compression.late"
+
+
+@pytest.mark.parametrize(
+    ("through", "reads", "told"), [(0, 400e6, 0), (1, 400e6, None), (0, 105e6, None)]
+)
+def test_large_reads_show_what_the_link_carries_where_writes_wait_for_the_medium(
+    monkeypatch: pytest.MonkeyPatch, through: int, reads: float, told: float | None
+) -> None:
+    run = FakeRun()
+    large: dict[str, Any] = {"block_bytes": MIB, "elapsed_s": 1.0, "of": "written"}
+    run.add("probe-depth/large", "read", iops=reads / MIB, **large)
+    for data in ("incompressible", "compressible:2", "compressible:50", "repeated"):
+        point: dict[str, Any] = {"counted": True, "data": data, "block_bytes": MIB}
+        run.add(f"probe-content/{data}", "write", iops=100e6 / MIB, elapsed_s=0.64, **point)
+    count = np.arange(1, 65, dtype=np.float64) * MIB
+    pace = Curve(count / 100e6, count)
+    monkeypatch.setattr(data_reduction, "completion_curve", lambda *_: pace)
+    # A burst begins at the pace of the medium, and so says nothing of the link.
+    monkeypatch.setattr(write_buffer, "link_rate", lambda _: 100e6)
+    known = {"volatile_write_cache": through, "power_loss_protection": 0}
+    for finding in (data_reduction.compression, data_reduction.deduplication):
+        assert finding(view_of(run, **known)).value == told
 
 
 def test_a_slow_link_hides_both(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from fourcorners.analysis.internals.answer import Answer, inapplicable, known, u
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import completion_curve
-from fourcorners.analysis.internals.view import View, pick
+from fourcorners.analysis.internals.link.generation import LARGE
+from fourcorners.analysis.internals.view import PointAxis, View, pick
 from fourcorners.analysis.source import Measured, RunData
 from fourcorners.patterns import INCOMPRESSIBLE, REPEATED, compressible
 from fourcorners.sentences import say
@@ -95,7 +96,7 @@ def _gains(view: View) -> _Gains | Answer:
     }
     if drift > _DRIFT_MAX:
         return unknown(say("compression.drift", drift=drift), detail=detail)
-    carried = view.value("link_ceiling") or write_buffer.link_rate(view)
+    carried = _carried(view)
     fastest = max(float(values.max()) for values in rates.values())
     limited = carried is None or pace > _FROM_LINK * carried
     by_link = carried is None or float(rates[_STRONG].max()) > _FROM_LINK * carried
@@ -105,6 +106,16 @@ def _gains(view: View) -> _Gains | Answer:
     }
     whole = {data: min(some) / max(elapsed[INCOMPRESSIBLE]) for data, some in elapsed.items()}
     return _Gains(gains, whole, limited and fastest < _ALIKE_MAX * pace, by_link, detail)
+
+
+def _carried(view: View) -> float | None:
+    """The bytes per second that the link carries at least; ``None`` where nothing shows it. The
+    beginning of a burst shows it only if a buffer takes it: where writes wait for the medium, it is
+    as slow as that, and large reads cross the same link."""
+    rates = [view.value("link_ceiling") or write_buffer.link_rate(view)]
+    if write_buffer.writes_through(view):
+        rates += [m.bytes_per_second for m in LARGE(view) if m.point[PointAxis.OF] == "written"]
+    return max((rate for rate in rates if rate is not None), default=None)
 
 
 def _rate(run: RunData, m: Measured) -> float:
