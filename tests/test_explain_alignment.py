@@ -135,6 +135,17 @@ def test_boundaries_of_a_rise_are_judged_together(off: float, unit: int | None) 
     assert mapping_unit.unit(view_of(run)).value == unit
 
 
+@pytest.mark.parametrize(("at_4_kib", "unit"), [(1.438, None), (1.85, 4 * KIB)])
+def test_a_single_boundary_decides_for_no_unit(at_4_kib: float, unit: int | None) -> None:
+    """The first was measured on a drive that maps 4 KiB, with noise of 5 %: all boundaries but
+    that of 4 KiB rise as they do with that unit."""
+    run = FakeRun()
+    large = (1.883, 1.896, 2.064, 1.937, 2.147, 1.935)
+    for step, factor in enumerate((1.145, 1.371, at_4_kib, *large)):
+        _boundary(run, KIB << step, 34_000.0, factor)
+    assert mapping_unit.unit(view_of(run)).value == unit
+
+
 @pytest.mark.parametrize(("slower", "unit"), [((1.0, 1.5, 1.16), None), ((1.0, 1.1, 1.0), 8 * KIB)])
 def test_a_drive_that_changes_among_the_boundaries_of_a_rise_shows_no_unit(
     slower: tuple[float, ...], unit: int | None

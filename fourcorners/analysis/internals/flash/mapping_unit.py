@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
@@ -102,6 +103,15 @@ class _Pairs:
     def factor(self) -> Floats:
         """How many times as long a write takes that lies across the boundary."""
         return self.across_s / self.at_s
+
+    def chosen(self, which: npt.NDArray[np.bool_]) -> _Pairs:
+        """The boundaries that ``which`` selects."""
+        return _Pairs(
+            self.boundary_bytes[which],
+            self.at_s[which],
+            self.across_s[which],
+            self.across_ios[which],
+        )
 
 
 def unit(view: View) -> Answer:
@@ -261,7 +271,8 @@ def _best(view: View) -> tuple[_Fit | None, bool]:
     if _still_rises(pairs, fits[0].unit_bytes):
         return fits[0], False
     if fits[0].cost <= _COST_MAX:
-        clear_rise = fits[0].excess >= _CLEAR_EXCESS or _alone(fits)
+        steep = fits[0].excess >= _CLEAR_EXCESS and not _one_decides(pairs, fits[0].unit_bytes)
+        clear_rise = _alone(fits) or steep
         fits_all = fits[0].rise_chance >= _RISE_CHANCE_MIN
         return fits[0], clear_rise and fits_all and fits[0].rise_misfit <= _RISE_MISFIT_MAX
     clear = _fits(pairs, _FEW_DIES)
@@ -289,14 +300,28 @@ def _still_rises(pairs: _Pairs, unit_bytes: float) -> bool:
     return float(logs[1:].mean() - logs[0]) > float(scipy.stats.norm.isf(_STILL_RISES)) * error
 
 
+def _one_decides(pairs: _Pairs, unit_bytes: float) -> bool:
+    """Whether a single boundary up to the unit speaks for it, and all others speak clearly for
+    another unit: what moved this one point, such as other load, decides then."""
+    for left_out in pairs.boundary_bytes[pairs.boundary_bytes <= unit_bytes]:
+        others = pairs.chosen(pairs.boundary_bytes != left_out)
+        units = pairs.boundary_bytes[pairs.boundary_bytes >= others.boundary_bytes[0]]
+        fits = _fits(others, 0.0, units)
+        own = [fit.cost for fit in fits if fit.unit_bytes == unit_bytes]
+        if fits and fits[0].cost <= min(_CLEAR_COST, min(own, default=math.inf) / _CLEAR_RATIO):
+            return True
+    return False
+
+
 def _alone(fits: Sequence[_Fit]) -> bool:
     """Whether the first of the units explains the factors much better than the next."""
     return len(fits) < 2 or fits[1].cost >= _CLEAR_RATIO * fits[0].cost
 
 
-def _fits(pairs: _Pairs, few_dies: float) -> list[_Fit]:
-    """The fits of all units, the best first."""
-    tried = (_fit_unit(pairs, unit, few_dies) for unit in pairs.boundary_bytes)
+def _fits(pairs: _Pairs, few_dies: float, units: Floats | None = None) -> list[_Fit]:
+    """The fits of the units, of all boundaries if not said otherwise, the best first."""
+    of = pairs.boundary_bytes if units is None else units
+    tried = (_fit_unit(pairs, unit, few_dies) for unit in of)
     return sorted((fit for fit in tried if fit is not None), key=lambda fit: fit.cost)
 
 
