@@ -8,7 +8,7 @@ estimate and the misfit at each size.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ import scipy
 from fourcorners.analysis import access_model
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
-from fourcorners.analysis.internals.thresholds import points_min
+from fourcorners.analysis.internals.thresholds import ALIKE, points_min
 from fourcorners.analysis.internals.usual import usual_s
 from fourcorners.analysis.internals.view import PointAxis, View, by_size, ids, pick
 from fourcorners.analysis.intervals import COVERAGE, histogram_mean_error, two_sided_t
@@ -202,9 +202,9 @@ def _fitted(view: View, operation: str) -> _Fitted | None:
     block_bytes = np.array([m.block_bytes for m in points], dtype=np.float64)
     if len(np.unique(block_bytes)) < _SIZES_MIN:
         return None
-    # Reads that hang are no part of what an access takes. Of writes, few may wait for the rest.
-    reads = operation == "read"
-    seconds = np.array([usual_s(m) if reads and m.queue_depth == 1 else 1 / m.iops for m in points])
+    # Requests that hang are no part of what an access takes.
+    same = _do_the_same(view, operation, points)
+    seconds = np.array([usual_s(m) if same else 1 / m.iops for m in points])
     # The half widths of the 90 % intervals of the mean times, relative to these times; zero where a
     # single request has no interval.
     halves = [histogram_mean_error(*m.histogram) or 0.0 for m in points]
@@ -231,6 +231,21 @@ def _fitted(view: View, operation: str) -> _Fitted | None:
     half_widths = np.sqrt(effect**2 @ errors**2)
     is_chance = _is_chance(np.log1p(misfit), errors)
     return _Fitted(operation, fit, block_bytes, misfit, half_widths, is_chance, detail)
+
+
+def _do_the_same(view: View, operation: str, points: Sequence[Measured]) -> bool:
+    """Whether all requests of a size do the same, one at a time. Of writes, few may wait for what
+    the others left in a buffer or in flash; only those of a disk do the same if they take no less
+    than its reads, in the median of each size, as each then goes to the platters by itself."""
+    if any(m.queue_depth != 1 for m in points):
+        return False
+    if operation == "read":
+        return True
+    reads = {m.block_bytes: m.latency_percentile_s(50) for m in sizes(view, "read")}
+    return view.is_disk and all(
+        ALIKE * (m.latency_percentile_s(50) or 0.0) >= (reads.get(m.block_bytes) or math.inf)
+        for m in points
+    )
 
 
 def _is_chance(residuals: Floats, errors: Floats) -> bool:
