@@ -168,3 +168,42 @@ def test_stalls_contradict_an_erase_unit_unless_it_is_collected_in_two_goes(
     distances = (0.9 * middle, middle, 1.2 * middle)
     found = stalls.Stalls(1.0, spacing, 0.3 * MIB, 60.0, 1.0, 0.02, 0.0, distances)
     assert stalls.contradicts(found, 32 * MIB) == against
+
+
+def test_the_number_of_stalls_at_equal_distances_follows_what_is_written() -> None:
+    """Also if the parts of the probe are larger than the distance: it strays by less than one."""
+    written = np.tile([16.0, 32.0], 30)
+    total = np.cumsum(written)
+    even = np.diff(np.floor(total / 18.1), prepend=0.0)
+    assert stalls.wander(written, even) < 1
+    # One in each 16 at first, and then one in each 20, has the same mean distance.
+    later = np.where(
+        total < total[-1] / 2, total / 16, total[-1] / 32 + (total - total[-1] / 2) / 20
+    )
+    assert stalls.wander(written, np.diff(np.floor(later), prepend=0.0)) > stalls._WANDER_MAX
+
+
+@pytest.mark.parametrize(("wander", "known"), [(0.5, True), (3.5, False)])
+def test_stalls_whose_number_strays_from_what_is_written_have_no_distance(
+    wander: float, known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second was measured where the host and collection write to the same blocks, and noise
+    hides the erasures: the parts are larger than any of the distances."""
+    apart = (16.0 * MIB, 16.0 * MIB, 32.0 * MIB)
+    shown = stalls.Stalls(
+        0.4, 18.1 * MIB, 0.4 * MIB, 129.0, 0.94, 0.03, distances=apart, by_chance=0.0, wander=wander
+    )
+    for name, found in (("find_stalls", shown), ("cycle", None), ("rare_cycle", None)):
+        monkeypatch.setattr(stalls, name, lambda _view, found=found: found)
+    run = FakeRun()
+    run.add(
+        "probe-overwrite/overwrite/1",
+        "write",
+        iops=1000,
+        elapsed_s=2.0,
+        block_bytes=2**14,
+        stage="overwrite",
+    )
+    answer = stalls.spacing(view_of(run))
+    assert (answer.value is not None) == known
+    assert known or answer.said.code == "collection_stalls.irregular"

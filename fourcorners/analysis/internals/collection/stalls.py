@@ -91,6 +91,10 @@ _SEEN_BEFORE = 2
 """Stalls for another reason come before the cliff, too: at equal distances they do so in as many
 bytes as lie between three of them."""
 
+_WANDER_MAX = 2.0
+"""At equal distances the number of stalls strays by less than one from what is written, and by one
+more where the edge of a part divides the requests of a stall, or hides one."""
+
 _PER_GROUP = 1.5
 """Stalls are counted in stretches of so many in the mean: with fewer, only rounding varies."""
 
@@ -124,6 +128,8 @@ class Stalls:
     """Whether none came before the cliff, although enough was written until then."""
     lengths_s: tuple[float, float] = (0.0, 0.0)
     """The least and the largest length, each the mean within a part of the probe."""
+    wander: float = 0.0
+    """By how many stalls their number strays from a proportion of what is written."""
 
 
 def find_stalls(view: View) -> Stalls | None:
@@ -172,6 +178,7 @@ def find_stalls(view: View) -> Stalls | None:
         hold_all(met[:, 0], depth),
         not before_too and sum(m.bytes for m in before) >= _SEEN_BEFORE * spacing,
         (float(lengths[lengths > 0].min()), float(lengths.max())),
+        wander(written, counts),
     )
 
 
@@ -206,6 +213,30 @@ def hold_all(waited: Floats, depth: float) -> bool:
     near = np.abs(some - depth * np.round(some / depth)) <= _WHOLE
     by_chance = min((1 + 2 * _WHOLE) / depth, 1.0)
     return bool(near.all()) and by_chance ** len(some) < FALSE_ALARM
+
+
+def wander(written: Floats, counts: Floats) -> float:
+    """By how many stalls their number strays from a proportion of what is written, from the most
+    that is above it to the most that is below it. At equal distances, whatever the parts of the
+    probe, it is less than one, as the next stall is always less than a distance away.
+
+    Args:
+        written: the bytes of each part, with shape (parts,).
+        counts: the number of stalls in each part, with the same shape.
+    """
+    met = np.flatnonzero(counts >= 0.5)
+    if len(met) < 2:
+        return 0.0
+    # What was written before the first stall, or after the last, is of no whole distance.
+    since = slice(int(met[0]), int(met[-1]) + 1)
+    at = np.append(0.0, np.cumsum(written[since])) / float(written[since].sum())
+    number = np.append(0.0, np.cumsum(counts[since]))
+    middle = float(number[-1])
+
+    def strays(each: float) -> float:
+        return float(np.ptp(number - each * at))
+
+    return float(scipy.optimize.minimize_scalar(strays, (0.9 * middle, middle)).fun)
 
 
 def dispersion_of(counts: Floats) -> float:
@@ -458,7 +489,8 @@ def _told(view: View) -> _Told | Answer:
         return hidden("too_often", **lasts)
     if margin > _UNSURE * spacing or not spacing:
         return hidden("too_few", **lasts, stalls=stalls.count)
-    if uneven(stalls.distances, max(m.bytes for m in overwritten)):
+    largest = max(m.bytes for m in overwritten)
+    if uneven(stalls.distances, largest) or stalls.wander > _WANDER_MAX:
         return _Told(stalls, None)
     # Reads that wait at the same distance show it as well.
     alike = rare is not None and abs(rare.unit_bytes - spacing) <= margin + rare.margin_bytes
