@@ -45,6 +45,15 @@ def test_hangs_make_no_second_bank_of_dies() -> None:
     assert _seen(soonest=False).units == 2 * TURN
 
 
+@pytest.mark.parametrize(("tenth_s", "turn"), [(1.2e-3, TURN), (3.2e-3, 2)])
+def test_two_dies_that_hang_do_not_conflict(tenth_s: float, turn: int) -> None:
+    """Their rate is nearer to that of one die, but a tenth of the reads waits for no such queue."""
+    seen, apart = _seen(soonest=True), 2 * STRIPE
+    pair = {**seen.pair, apart: 1.158 * seen.one_die}
+    soonest = {**seen.soonest, apart: Soonest(tenth_s, 1.8 * OUTSTANDING * READ_S)}
+    assert Seen(seen.window, pair=pair, soonest=soonest).turn == turn
+
+
 def test_reads_that_are_not_served_in_order_show_no_conflict() -> None:
     """Latencies of one place that differ as those of two do tell neither from the other."""
     out_of_order = Soonest(0.1 * OUTSTANDING * READ_S, 0.7 * OUTSTANDING * READ_S)

@@ -414,9 +414,10 @@ class Seen:
         return stripes / self.turn / (turns + min(rest, 1.0))
 
     def _conflicts(self, distance: int) -> bool:
-        """Whether two places this far apart are on one die, by the rate of both or the soonest
-        reads: a few reads that hang lower the rate of either measurement by a fifth."""
-        return self.pair[distance] < self._together * self.one_die or self._as_slow(distance)
+        """Whether two places this far apart are on one die, by their rate or the soonest reads."""
+        both = self.soonest.get(distance)
+        most = ALIKE if both and both.sooner_than(self.soonest.get(0)) else self._together
+        return self.pair[distance] < most * self.one_die or self._as_slow(distance)
 
     def _as_slow(self, distance: int) -> bool:
         both = self.soonest.get(distance)

@@ -282,10 +282,14 @@ def mirrored(units: int, kinds: Sequence[Pairs]) -> bool:
 
 
 def next_one_waits(kinds: Sequence[Pairs], units: int) -> bool:
-    """Whether the next unit waits for the first one as that waits for itself: it is another plane
-    of the same die."""
+    """Whether the next unit waits for the first one for longer than a channel makes it, in the time
+    in which that waits for itself: it is another plane of the same die."""
     telling = [k for k in kinds if k.tells_dies and {1, units} <= k.latency_s.keys()]
-    return units > 1 and bool(telling) and all(_as_itself(kind, 1, units) for kind in telling)
+    return (
+        units > 1
+        and bool(telling)
+        and all(_waits_for(kind, 1, units, _CHANNEL_MAX) for kind in telling)
+    )
 
 
 def _elsewhere(shape: Shape, apart: Sequence[int], kinds: Sequence[Pairs], units: int) -> bool:
@@ -301,12 +305,17 @@ def _elsewhere(shape: Shape, apart: Sequence[int], kinds: Sequence[Pairs], units
 
 
 def _as_itself(kind: Pairs, n: int, units: int) -> bool:
+    return _waits_for(kind, n, units, _DIE_MIN)
+
+
+def _waits_for(kind: Pairs, n: int, units: int, least: float) -> bool:
+    """Whether a unit waits for at least this share of the time for which it waits for itself."""
     base_s = kind.alone_s or min(kind.latency_s.values())
     same_s = kind.latency_s[units] - base_s
     # Where the same unit hardly waits, scatter is no wait.
     slack_s = _SLACK * math.sqrt(2) * max(kind.error_s, RESOLUTION * base_s)
     wait_s = kind.latency_s[n] - base_s
-    return same_s > APART * slack_s and wait_s - slack_s >= _DIE_MIN * same_s
+    return same_s > APART * slack_s and wait_s - slack_s >= least * same_s
 
 
 def _waits_as_it_must(
