@@ -307,3 +307,21 @@ def test_erasures_in_the_later_part_of_the_short_burst_do_not_hide_the_buffer(
     # The rate by the short burst has the erasures in it, that by the long one has not.
     low, high = write_buffer._drain_bounds(flat, steep)
     assert low < 0.97 * 60e6 < 60e6 < high
+
+
+def test_a_drain_that_stops_now_and_then_leaves_the_size_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As of dies that repeat some programs for milliseconds: both bursts fill a buffer of 4 MiB."""
+    stops = np.random.default_rng(5)
+
+    def stopping(block: int) -> Curve:
+        even = _curve(4 * MIB, 120e6, block)
+        held = np.floor(even.count_bytes / MIB).astype(int)
+        stopped_s = np.cumsum(stops.exponential(4e-3, held[-1] + 1))
+        full = even.count_bytes > 6 * MIB
+        return replace(even, seconds=even.seconds + np.where(full, stopped_s[held], 0.0))
+
+    found = _size(monkeypatch, stopping(2**14), stopping(2**16))
+    assert (found.value, found.said.code) == (None, "write_buffer_bytes.wanders")
+    assert _size(monkeypatch, _curve(4 * MIB, 60e6, 2**14), _curve(4 * MIB, 60e6, 2**16)).value

@@ -22,12 +22,14 @@ turn in the mean, and about two switches between tracks for the seek and settlin
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from fourcorners.analysis.internals.caches.burst_curve import BUCKET, Curve
 from fourcorners.analysis.internals.caches.program_rounds import Rounds, find_rounds
+from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.recording.arrays import Floats
 
 FASTER_MIN = 1.12
@@ -55,6 +57,14 @@ _LATE_SHARE_MIN = 0.1
 _EDGE = 0.98
 """The quantile at the upper edge of the steps, and 1 minus it at the lower: single points are
 off."""
+
+_PARTS = 8
+"""The late part is divided into so many to see how the drain wanders: a choice."""
+
+_AT_BEGINNING = 1.27
+"""The variance at time 0 of the line through the later half of a random walk, about what the walk
+was then, over the variance that the walk gains in all of its time: 2/3 for the mean of that half,
+1.35 for the slope, less 0.75 as both go together."""
 
 _LAG_S = 1.35e-3, 1.25e-3
 """The time from the acceptance of a row to the room that its program frees, where no rounds show
@@ -132,6 +142,8 @@ class Buffer:
     """The bytes at time zero of the line at the drain rate that is the mean of the curve."""
     longest_round: float = 1.0
     """The longest round over the mean one: pages of different kinds take different times."""
+    wander_bytes: float = 0.0
+    """The part of the margin that is due to a drain that is not constant."""
 
     @property
     def accepted_bytes(self) -> float:
@@ -208,7 +220,7 @@ def _read_from(
     upper, lower = (float(np.quantile(above, share)) for share in (_EDGE, 1 - _EDGE))
     steps = upper - lower
     drain_margin = max(0.3 * abs(halves[0] - halves[1]), 0.8e-3 * drain)
-    longest = 1.0
+    longest, wander = 1.0, 0.0
     if in_rounds:
         rounds = find_rounds(curve, drain, _full_s(curve, above, drain, link))
         told = None if rounds is None else _told(rounds, drain, link, turn_bytes)
@@ -218,6 +230,8 @@ def _read_from(
         else:
             round_bytes, level = 0.0, float(above.mean())
             size, margin = level + drain * _LAG_S[0], drain * _LAG_S[1]
+            wander = _wandering(times[late], accepted[late], block_bytes)
+            margin += wander
             margin += _lever(times[late], halves, size / (link - drain))
         margin += _SIZE_MARGIN * size
     else:
@@ -229,7 +243,7 @@ def _read_from(
         return None
     margin += block_bytes
     return Buffer(
-        size, margin, link, drain, drain_margin, steps / size, round_bytes, level, longest
+        size, margin, link, drain, drain_margin, steps / size, round_bytes, level, longest, wander
     )
 
 
@@ -237,6 +251,20 @@ def _lever(late_s: Floats, halves: list[float], full_s: float) -> float:
     """The bytes by which the line may be off when the buffer was full. It is longer than the part
     that shows it, and the rates of the halves of that part say how sure its slope is."""
     return abs(halves[0] - halves[1]) / 2 * max(float(late_s.mean()) - full_s, 0.0)
+
+
+def _wandering(late_s: Floats, accepted: Floats, block_bytes: float) -> float:
+    """The bytes by which the line may be off at the beginning of the burst, as the drain is not
+    constant: programs that are repeated, or what the drive does besides, stop it now and then, so
+    that what was drained wanders about the line like a random walk. Its variance in a second is
+    that of the differences between means of consecutive parts, of which steps and single writes
+    have little."""
+    parts = np.array_split(accepted - np.polyval(np.polyfit(late_s, accepted, 1), late_s), _PARTS)
+    means = np.array([part.mean() for part in parts])
+    part_s = float(late_s[-1] - late_s[0]) / _PARTS
+    variance = max(float(np.mean(np.diff(means) ** 2)) - block_bytes**2 / 6, 0.0)
+    per_second = variance / (2 / 3 * part_s)
+    return two_sided_t(_PARTS - 2) * math.sqrt(_AT_BEGINNING * per_second * float(late_s[-1]))
 
 
 def _waits(curve: Curve, block_bytes: float, link: float) -> bool:

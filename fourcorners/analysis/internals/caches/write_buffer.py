@@ -176,12 +176,28 @@ def _all_parts(view: View, bursts: list[Measured]) -> list[BufferShown]:
 
 
 def _one_pace(view: View) -> Answer:
-    """The answer where no burst shows a buffer; or none that is sure, as the pace changes."""
+    """The answer where no burst shows a buffer; or none that is sure, as what drains wanders or the
+    pace changes."""
     bursts = LONG(view)[:1]
-    off = view.once(pace.unsure)
-    if off and _all_parts(view, bursts):
+    off, parts = view.once(pace.unsure), _all_parts(view, bursts)
+    if parts and all(_wanders(one.buffer) for one in parts):
+        return _unsure(parts)
+    if off and parts:
         return unknown(say("write_buffer_bytes.pace", off=off), evidence=ids(bursts))
     return unknown(say("write_buffer_bytes.one_pace"))
+
+
+def _wanders(buffer: Buffer) -> bool:
+    """Whether a drain that is not constant leaves the size of a buffer undetermined."""
+    return buffer.wander_bytes > UNSURE * buffer.size_bytes
+
+
+def _unsure(shown: list[BufferShown]) -> Answer:
+    """The answer where such a drain shows these buffers."""
+    surest = min(shown, key=lambda one: one.buffer.wander_bytes).buffer
+    said = say("write_buffer_bytes.wanders", by=surest.wander_bytes, filled=surest.size_bytes)
+    evidence = list(dict.fromkeys(one for some in shown for one in some.evidence))
+    return unknown(said, evidence=evidence)
 
 
 def _apart(one: Buffer, other: Buffer) -> bool:
@@ -335,6 +351,8 @@ def size(view: View) -> Answer:
         # The first writes of a burst may go to those cells as well, before it is known for one.
         said = say("other_cells", filled=buffer.size_bytes, times=times)
         return unknown(said, evidence=[*found.evidence, *ids(OVERWRITE(view)[:1])])
+    if _wanders(buffer):
+        return _unsure([found])
     if buffer.margin_bytes > UNSURE * buffer.size_bytes:
         said = say("small_on_disk" if view.is_disk else "small", drain=buffer.drain_rate)
         return unknown(said)
