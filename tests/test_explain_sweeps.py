@@ -70,13 +70,15 @@ def _swept_of(zone_ends: list[tuple[float, float]], ways: Ways) -> Swept | None:
     return sweeps.swept(cast(View, view))
 
 
-@pytest.mark.parametrize(("next_zone", "heads"), [(1.02, 2), (2.0, None)])
+@pytest.mark.parametrize(
+    ("sweeps", "next_zone", "heads"), [(2, 1.02, 2), (2, 2.0, None), (5, 1.15, None)]
+)
 def test_a_zone_of_which_only_a_part_is_seen_shows_no_heads(
-    next_zone: float, heads: int | None
+    sweeps: int, next_zone: float, heads: int | None
 ) -> None:
-    """The rest of the first zone may begin just where a sweep does."""
+    """The rest of the first zone may begin just where a sweep does: of six, one may be hidden."""
     behind = (1 + next_zone) * END
-    found = _swept_of([NEAR_END, (behind, 1.02 * behind)], _reads(Layout(0.0, END, 2)))
+    found = _swept_of([NEAR_END, (behind, 1.02 * behind)], _reads(Layout(0.0, END, sweeps)))
     assert (found.heads if found else None) == heads
 
 

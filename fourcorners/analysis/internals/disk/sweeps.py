@@ -187,12 +187,13 @@ def swept(view: View) -> Swept | None:
 
 
 def _is_whole(view: View, bounds: list[tuple[float, float]], first: Swept) -> bool:
-    """Whether the first zone is no shorter than the next one, by a sweep: a disk that keeps the
-    first tracks for itself, as shingled ones do for their media cache, has only the rest of it."""
+    """Whether the first zone is no shorter than the next one, by a sweep, wherever that ends: a
+    disk that keeps the first tracks for itself, as shingled ones do for their media cache, has only
+    the rest of it."""
     if len(bounds) < 3:
         return False
-    rates = view.once(zones.rates)
-    here, there = bounds[1][1] / rates[0], (bounds[2][0] - bounds[1][1]) / rates[1]
+    rates, end = view.once(zones.rates), first.fit.layout.end
+    here, there = end / rates[0], (bounds[2][1] - end) / rates[1]
     return here > there * (1 - 0.5 / first.heads)
 
 
