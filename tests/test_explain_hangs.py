@@ -16,6 +16,7 @@ from fourcorners.analysis.internals.flash import conflicting_reads, data_reducti
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.placement import static
 from fourcorners.analysis.internals.flash.soonest_reads import Soonest
+from fourcorners.analysis.internals.link import transfer_model
 from fourcorners.patterns import INCOMPRESSIBLE, REPEATED, compressible
 from fourcorners.recording.arrays import Floats
 
@@ -237,3 +238,31 @@ def test_a_last_read_that_hangs_does_not_make_a_window_slower(
     found = conflicting_reads.seen(view_of(run))
     assert found is not None
     assert found.one_die == pytest.approx(5117 if lacking else 2313, rel=1e-3)
+
+
+@pytest.mark.parametrize(("write_ms", "left_out"), [(12.0, True), (3.0, False)])
+def test_writes_that_go_to_the_platters_one_by_one_hang_as_reads_do(
+    write_ms: float, left_out: bool
+) -> None:
+    """A write that takes less than a read went to a buffer, for which few others wait."""
+    run = FakeRun()
+    run.add("probe-depth/sentinel", "read", iops=100.0, elapsed_s=1.0, sentinel=1)
+    for step in range(12):
+        size = 512 << step
+        for operation, each_ms in (("read", 10.0), ("write", write_ms)):
+            recording, took_ms = f"probe-sizes/{operation}/{size}", each_ms + size / 1e5
+            mean_ms = took_ms * (0.995 + 0.005 * 40)
+            iops = 1e3 / mean_ms
+            run.add(
+                recording,
+                operation,
+                iops=iops,
+                elapsed_s=200 / iops,
+                block_bytes=size,
+                queue_depth=1,
+            )
+            took_ns = np.array([took_ms * 1e6, 40 * took_ms * 1e6])
+            run.histograms[recording, operation] = (took_ns, took_ns, np.array([199, 1]))
+    penalty = transfer_model.penalty(view_of(run), "write")
+    assert penalty is not None
+    assert penalty.value == pytest.approx(write_ms * 1e-3 * (1 if left_out else 1.195), rel=0.02)

@@ -10,7 +10,7 @@ from fourcorners.analysis.internals.answer import Answer, known
 from fourcorners.analysis.internals.caches import read_cache
 from fourcorners.analysis.internals.disk import mechanics, tracks, zones
 from fourcorners.analysis.internals.flash import log_blocks
-from fourcorners.analysis.internals.link import command_queue, transfer_model
+from fourcorners.analysis.internals.link import command_queue
 from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.usual import usual_s
 from fourcorners.analysis.internals.view import View
@@ -475,30 +475,3 @@ def test_a_seek_is_that_of_reads_in_turns_while_one_hangs(hung_s: float) -> None
 def _histogram(run: FakeRun, recording: str, latencies_s: Floats) -> None:
     count, edges = np.histogram(latencies_s * 1e9, bins=5000)
     run.histograms[recording, "read"] = (edges[:-1], edges[1:], count)
-
-
-@pytest.mark.parametrize(("write_ms", "left_out"), [(12.0, True), (3.0, False)])
-def test_writes_that_go_to_the_platters_one_by_one_hang_as_reads_do(
-    write_ms: float, left_out: bool
-) -> None:
-    """A write that takes less than a read went to a buffer, for which few others wait."""
-    run = FakeRun()
-    run.add("probe-depth/sentinel", "read", iops=100.0, elapsed_s=1.0, sentinel=1)
-    for step in range(12):
-        size = 512 << step
-        for operation, each_ms in (("read", 10.0), ("write", write_ms)):
-            recording, took_ms = f"probe-sizes/{operation}/{size}", each_ms + size / 1e5
-            mean_ms = took_ms * (0.995 + 0.005 * 40)
-            iops = 1e3 / mean_ms
-            run.add(
-                recording,
-                operation,
-                iops=iops,
-                elapsed_s=200 / iops,
-                block_bytes=size,
-                queue_depth=1,
-            )
-            _latencies(run, recording, operation, {took_ms: 199, 40 * took_ms: 1})
-    penalty = transfer_model.penalty(_view(run), "write")
-    assert penalty is not None
-    assert penalty.value == pytest.approx(write_ms * 1e-3 * (1 if left_out else 1.195), rel=0.02)

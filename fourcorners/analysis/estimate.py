@@ -131,9 +131,9 @@ def of_point(point: Measured, quantity: Quantity) -> Estimate | None:
 
 
 def of_few(point: Measured, alike: Sequence[Measured], quantity: Quantity) -> Estimate | None:
-    """The same of one of several recordings of a few I/Os each, which may agree by chance: the
-    error is no less than by what the I/Os of all of these recordings differ from the mean of their
-    own, taken together."""
+    """The quantity of one recording, whose few I/Os may agree by chance. Its error is no less than
+    the standard deviation of the I/Os of all recordings that are ``alike`` and have few, each about
+    the mean of its own recording, allows for so many I/Os; ``None`` as of :func:`of_point`."""
     estimate = of_point(point, quantity)
     several = [(one.ios - 1, _deviation(one)) for one in alike if 1 < one.ios < ENOUGH_IOS]
     if estimate is None or point.ios >= ENOUGH_IOS or not several:

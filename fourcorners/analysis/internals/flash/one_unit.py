@@ -77,7 +77,8 @@ def is_array(each_s: float, again_s: float, empty_s: float) -> bool:
 
 def page_of(times: dict[int, float]) -> int | None:
     """The first boundary of two pages, by how many times as long a read across each boundary takes
-    as one of a single place; ``None`` where not all larger ones are, or half of it was left out."""
+    as one of a single place; ``None`` where not all larger ones are, or where the boundary at half
+    of it was left out."""
     page = next((b for b, longer in times.items() if longer >= TWICE), None)
     if page is None or page // 2 not in times:
         return None

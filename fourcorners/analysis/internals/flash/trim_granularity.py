@@ -78,8 +78,8 @@ def granularity(view: View) -> Answer | None:
 def _quick_in_part(
     trimmed: Sequence[Measured], kept: Sequence[Measured], limit_s: float
 ) -> tuple[int, float] | None:
-    """The trimmed parts of which most reads are quick that are not all, with their size and that
-    share; ``None`` where no size has more of them than chance explains, by what is kept."""
+    """The size of trimmed parts with the largest share of quick reads, and that share; ``None``
+    where chance explains as many, by the share of parts that were kept."""
     usual = sum(share_below(m, limit_s) * m.ios for m in kept) / sum(m.ios for m in kept)
     shares = {int(m.point["part_bytes"]): share_below(m, limit_s) for m in trimmed}
     ios = {int(m.point["part_bytes"]): m.ios for m in trimmed}
