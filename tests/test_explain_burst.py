@@ -14,7 +14,7 @@ from fourcorners.analysis.internals.answer import unknown
 from fourcorners.analysis.internals.caches import slc_cache, slowdown
 from fourcorners.analysis.internals.caches.buffer_line import Buffer, read_curve
 from fourcorners.analysis.internals.caches.burst_curve import Curve
-from fourcorners.analysis.internals.caches.slc_cache import in_order, may_be_buffer
+from fourcorners.analysis.internals.caches.cache_bend import cache_bytes, in_order, may_be_buffer
 from fourcorners.analysis.internals.caches.slowdown import Bend, find_bends, passes
 from fourcorners.sentences import say
 from fourcorners_validation.arena.drive_text import (
@@ -318,7 +318,7 @@ def test_a_cache_ends_before_what_the_dies_were_given_past_it() -> None:
     seconds = np.maximum(count / fast, late_s) + count / 1e12
     curve = Curve(seconds, count)
     bend = next(bend for bend in find_bends(curve) if bend.is_one)
-    _, low, high = slc_cache.cache_bytes(bend, curve, None)
+    _, low, high = cache_bytes(bend, curve, None)
     assert low <= cache <= high
     assert high - low < 0.02 * cache
 

@@ -15,21 +15,17 @@ import numpy as np
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import other_causes, write_buffer
-from fourcorners.analysis.internals.caches.buffer_line import (
-    BUFFER_MAX,
-    FASTER_MIN,
-    FIRST_BYTES,
-    Buffer,
+from fourcorners.analysis.internals.caches.buffer_line import BUFFER_MAX, FIRST_BYTES, Buffer
+from fourcorners.analysis.internals.caches.burst_curve import BUCKET, completion_curve
+from fourcorners.analysis.internals.caches.cache_bend import (
+    BELOW_LINK,
+    LINK_SHARE,
+    ROUND_MARGIN,
+    cache_bytes,
+    in_order,
+    may_be_buffer,
 )
-from fourcorners.analysis.internals.caches.burst_curve import BUCKET, Curve, completion_curve
-from fourcorners.analysis.internals.caches.program_rounds import find_rounds
-from fourcorners.analysis.internals.caches.slowdown import (
-    NEAR_BEND,
-    SLOWER_MIN,
-    Bend,
-    find_bends,
-    passes,
-)
+from fourcorners.analysis.internals.caches.slowdown import SLOWER_MIN, Bend, find_bends, passes
 from fourcorners.analysis.internals.collection.parts import FILL, OVERWRITE, faster_at_random
 from fourcorners.analysis.internals.link import generation
 from fourcorners.analysis.internals.view import (
@@ -50,15 +46,7 @@ _FLAT_MAX = 1.04
 _BEYOND_BUFFER_MIN = 0.25
 """The least cache, in write buffers, that is distinguished from the uncertainty of the buffer."""
 
-_LINK_SHARE = 0.985
-"""From this ratio of the cache's rate to the link's on, the link is the limit: the buffer is empty
-until the cache is full."""
-
-_BELOW_LINK = 0.77
-"""Below this share of the link's rate something else is so clearly the limit that a cache would
-show."""
-
-_FASTER_SEEN = 1 / _BELOW_LINK
+_FASTER_SEEN = 1 / BELOW_LINK
 """The same limit for the rate of the first bytes over that of the flash."""
 
 _MARGIN = 2 * BUCKET
@@ -66,16 +54,6 @@ _MARGIN = 2 * BUCKET
 
 _DEVIATIONS = 2.0
 """Times lie within so many standard deviations of the lines, but for one of twenty."""
-
-_ROUND_MARGIN = 0.3
-"""The uncertainty of the cache in rounds of the dies."""
-
-_PAST_BEND, _UNSEEN_PERIOD = 1.02, 0.006
-"""The time from which rounds past a bend are searched, and the longest period that may be hidden
-because the curve is coarse there; both in times of the bend's time."""
-
-_BUFFER_FULL_SHARE = 0.5
-"""A write buffer must be full within this share of the short burst to be found there."""
 
 _BLOCKS_MIN = 256
 """A drive has at least so many groups of blocks that are written at a time with one bit per cell.
@@ -101,83 +79,6 @@ one of them was not asked for, nothing follows."""
 
 _AGAIN_MIN = 0.03
 """If less than this share of a cache shows again after a pause, there may be no cache."""
-
-
-def cache_bytes(bend: Bend, curve: Curve, buffer: Buffer | None) -> tuple[float, float, float]:
-    """The size of the cache, and the least and the largest size that it may have.
-
-    The last rows for the cache go to their dies when the buffer is full with data that is not yet
-    being programmed. In the mean over a round the curve is half a round lower.
-
-    Args:
-        bend: the bend of a long burst.
-        curve: the curve of this burst.
-        buffer: the write buffer, if there is one.
-    """
-    if buffer is None:
-        around = _round_bytes(curve, bend)
-        # If the link is the limit, the line before the bend is higher or lower by part of a round.
-        # So much may also lie on the dies, past the cache, before their pace shows.
-        return bend.count_bytes + around / 2, bend.count_bytes - around, bend.count_bytes + around
-    margin = buffer.margin_bytes + _ROUND_MARGIN * buffer.round_bytes
-    held = buffer.size_bytes - buffer.round_bytes / 2
-    full = bend.count_bytes - held
-    if bend.fast_rate < _LINK_SHARE * curve.rate(*FIRST_BYTES):
-        return full, full - margin, full + margin
-    # The buffer fills up after the bend, at the link's rate, while it drains. If the cache is a
-    # little slower than the link, the buffer begins to fill before the bend.
-    left = 1 - bend.slow_rate / bend.fast_rate
-    empty = bend.count_bytes - buffer.level_bytes / left
-    return empty, empty - margin / left, max(full + margin, empty + margin / left)
-
-
-def _round_bytes(curve: Curve, bend: Bend) -> float:
-    """The bytes that the dies program in a round past a bend; if no rounds show, the largest round
-    that may be hidden."""
-    bend_s = float(curve.seconds_at(np.array([bend.count_bytes]))[0])
-    rounds = find_rounds(curve, bend.slow_rate, _PAST_BEND * bend_s)
-    period_s = rounds.period_s if rounds else _UNSEEN_PERIOD * bend_s
-    return period_s * bend.slow_rate
-
-
-def in_order(bends: tuple[Bend, Bend]) -> tuple[Bend, Bend]:
-    """The last bend of a burst and the one before it, in the order in which they count. A cache
-    ends at the first one that a write buffer does not explain; a later one is of what the drive
-    does beyond its cache. Where both may be one bend, the last is known better."""
-    last, before = bends
-    apart = last.start_bytes > 0 or before.count_bytes <= NEAR_BEND * last.count_bytes
-    return (before, last) if apart else bends
-
-
-def may_be_buffer(
-    bend: Bend, short: Curve | None, buffer: Buffer | None, most_bytes: float = BUFFER_MAX
-) -> bool:
-    """Whether a write buffer alone explains a bend, although the short burst showed none, or a
-    smaller one: it may have been half full then.
-
-    A buffer that fills at the fast rate while it drains at the slow one holds the bytes before the
-    bend times 1 - slow / fast. Drives without a buffer accept their first writes as slowly as they
-    program.
-
-    Args:
-        bend: the bend of a long burst.
-        short: the curve of the short burst, if it was measured.
-        buffer: the write buffer that it showed, if any.
-        most_bytes: the most that a buffer of this drive may hold.
-    """
-    held = bend.count_bytes * (1 - bend.slow_rate / bend.fast_rate)
-    if buffer is not None:
-        return held <= 2 * buffer.size_bytes and bend.fast_rate >= _LINK_SHARE * buffer.link_rate
-    if held > most_bytes:
-        return False
-    if short is None:
-        return True
-    first = short.rate(*FIRST_BYTES)
-    if first < _BELOW_LINK * bend.fast_rate:
-        return False
-    left = 1 - bend.slow_rate / first
-    seen_bytes = _BUFFER_FULL_SHARE * float(short.count_bytes[-1])
-    return first < FASTER_MIN * bend.slow_rate or held > left * seen_bytes
 
 
 def bursts(view: View) -> list[Measured]:
@@ -344,7 +245,7 @@ def size(view: View) -> Answer:
     if search.uneven:
         return unknown(say("uneven"))
     # A faster kind of cell shows only if flash limits the long bursts.
-    if hidden and (link is None or max(b.slow_rate for b in bends) >= _BELOW_LINK * link):
+    if hidden and (link is None or max(b.slow_rate for b in bends) >= BELOW_LINK * link):
         return unknown(say("as_the_link"))
     # A larger fall that is no cache comes from the write buffer.
     falls = [bend.fast_rate / bend.slow_rate for bend in bends]
@@ -372,7 +273,7 @@ def _hidden_buffer(view: View, found: _Found) -> float:
     if view.once(_known_buffer) is not None or write_buffer.writes_through(view):
         return 0.0
     curve, bend = completion_curve(view.run, found.burst), found.bend
-    if bend.fast_rate >= _LINK_SHARE * curve.rate(*FIRST_BYTES):
+    if bend.fast_rate >= LINK_SHARE * curve.rate(*FIRST_BYTES):
         return BUFFER_MAX
     bend_s = float(curve.seconds_at(np.array([bend.count_bytes]))[0])
     # The rate right before the bend may be higher than that of the whole cache by chance.
@@ -491,7 +392,7 @@ def _recovery(view: View) -> _Recovered | None:
     share, low, high = (max(now, 0.0) / once for now, once in zip(now, found.sizes, strict=True))
     # No pause makes more room than there was on the erased drive: what is more is uncertainty.
     share, low = min(share, 1.0), min(low, 1.0)
-    rounds = _ROUND_MARGIN * buffer.round_bytes / found.sizes[0] if buffer else 0.0
+    rounds = ROUND_MARGIN * buffer.round_bytes / found.sizes[0] if buffer else 0.0
     margin = 2 * _MARGIN + rounds
     bounds = (min(share, low, high) - margin, max(share, low, high) + margin)
     return _Recovered(share, bounds, again.misfit, ids([found.burst, rested[-1]]))

@@ -233,8 +233,8 @@ def seen(view: View) -> BufferShown | Answer:
         return BufferShown(buffer, surer.curve, evidence, True)
     more = long.buffer.size_bytes - short.buffer.size_bytes
     if more > CACHE_SHARE_MIN * LONG(view)[0].bytes:
-        # As elsewhere the buffer may have been half full (slc_cache.may_be_buffer). What has an arm
-        # has no cells whose cache is emptied at another rate, but disks are.
+        # As elsewhere the buffer may have been half full (cache_bend.may_be_buffer). What has an
+        # arm has no cells whose cache is emptied at another rate, but disks are.
         half_full = (same_rate or view.is_disk) and more <= short.buffer.size_bytes
         return held_back(short, long) if half_full else short
     if more > 0 and same_rate:
