@@ -196,6 +196,14 @@ def test_every_small_drive_of_the_judges_contest_can_be_opened(index: int, tmp_p
         assert drive.run(Workload([case.stream], ios=20, seed=1)).elapsed_s > 0
 
 
+def test_every_drawn_superblock_drive_of_a_trace_has_enough_spare_area(tmp_path: Path) -> None:
+    name, index = "superblock", SPECIMENS.index("superblock")
+    (tmp_path / name).symlink_to(specimen_drive.program(name))
+    for seed in range(60):
+        with draw_case(str(tmp_path), seed, index).opened() as drive:
+            assert drive.kind == "simulated"
+
+
 def test_a_stop_before_the_drive_is_steady_is_the_first_thing_that_is_told() -> None:
     true = TraceTruth(value=1e6, tail_change=0.0, steady_from_s=100.0, oracle_s=200.0, window_s=5)
     stops = [Stop(50.0, 1e6), Stop(150.0, 1.2e6), Stop(150.0, 1.01e6), None]

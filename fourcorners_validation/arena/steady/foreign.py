@@ -106,7 +106,10 @@ def _superblock(draw: Draw) -> Arguments:
     while True:
         dies, planes, page = draw.one_of(2, 4), draw.one_of(1, 2), draw.one_of(4, 8) * KIB
         block_pages, spare = draw.one_of(16, 32), draw.number(0.03, 0.4)
-        if spare * capacity / (dies * planes * page * block_pages) > 12:
+        superblocks = capacity / (dies * planes * page * block_pages)
+        # Collection gains something even where what is invalid lies evenly in all superblocks, of
+        # which parity takes a die: one slice of each is spare, besides the first dozen.
+        if spare * superblocks > 12 + (1 + spare) * superblocks / ((dies - 1) * block_pages):
             break
     return {
         "capacity": str(capacity),
