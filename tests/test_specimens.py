@@ -245,18 +245,27 @@ def test_superblock_reads_in_the_sum_of_its_parts_and_at_its_link() -> None:
         assert rate == pytest.approx(540e6, rel=0.02)
 
 
-@pytest.mark.parametrize("shape", [("channels=2", "dies=1"), ("channels=2", "dies=2")])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        ("channels=2", "dies=1"),
+        ("channels=2", "dies=2"),
+        ("channels=1", "dies=2"),
+        ("channels=4", "dies=1"),
+    ],
+)
 @pytest.mark.parametrize("parity", [0, 1])
-def test_a_flush_of_superblock_takes_a_program_and_at_times_that_of_parity(
+def test_a_flush_of_superblock_waits_for_a_program_and_for_parity_on_its_die_or_channel(
     parity: int, shape: tuple[str, str]
 ) -> None:
     arguments = [*shape, f"parity={parity}", "flush_every=0s", "capacity=512M", "block_pages=32"]
+    arguments += ["program=400us", "channel_rate=200e6"]
     with SpecimenDrive("superblock", *arguments) as drive:
         taken = drive.run(
-            ((FLUSH, 0, 0) if n % 2 else (WRITE, n * PAGE, PAGE) for n in range(400)), 1
+            ((FLUSH, 0, 0) if n % 2 else (WRITE, n * PAGE, PAGE) for n in range(960)), 1
         )
     flush_s = statistics.mean(taken[1::2]) * 1e-9
-    assert flush_s == pytest.approx(truths("superblock", *arguments)["flush_cost"], rel=0.03)
+    assert flush_s == pytest.approx(truths("superblock", *arguments)["flush_cost"], rel=0.002)
 
 
 def test_superblock_absorbs_rewrites_until_the_timer_writes_them_out() -> None:

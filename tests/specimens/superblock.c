@@ -405,10 +405,7 @@ static void truths(void) {
     item("superblock_bytes", data_units * (double)with.unit_bytes); /* of the host's data: parity is not seen */
     if (kept == 0) item("write_buffer_bytes", (double)with.buffer_bytes); /* else a part of it is never empty */
     item("slc_cache_bytes", 0);
-    /* Of two dies with parity, every other slice of data comes to the die of the parity right before it. */
-    double programs = with.parity && all_dies == 2 ? 1.5 : 1;
-    if (vary.housekeeping_every_ns <= 0)
-        item("flush_cost", command_s() + (double)slice_bytes() * with.ns_per_byte * 1e-9 + programs * mean_s(with.program_ns));
+    if (vary.housekeeping_every_ns <= 0) item("flush_cost", command_s() + flushed_s());
 }
 
 static void design(void) {

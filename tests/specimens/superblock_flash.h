@@ -76,3 +76,24 @@ static uint32_t append(int which, const uint32_t *units, uint32_t count, uint64_
     *end_ns = program_slice(slice);
     return slice;
 }
+
+/* How long the slice of one small write takes on its own, with the parity that is due right before
+ * it: in the mean of a whole rotation of the parity over the dies. A row that ends with parity comes
+ * before one that begins with it; these two may be on the channel, or the die, of the next slice. */
+static double flushed_s(void) {
+    uint64_t *die_ns = zeroed(all_dies, sizeof *die_ns), *channel_ns = zeroed(with.channels, sizeof *channel_ns);
+    uint64_t load_ns = (uint64_t)((double)slice_bytes() * with.ns_per_byte + 0.5), program_ns = (uint64_t)(mean_s(with.program_ns) * 1e9 + 0.5);
+    double sum_ns = 0, count = 0;
+    for (uint32_t slice = 0; slice < 2 * all_dies * all_dies; slice++) {
+        uint32_t die = die_of(slice);
+        uint64_t loaded_ns = reserve(&channel_ns[die % with.channels], 0, load_ns);
+        uint64_t end_ns = reserve(&die_ns[die], loaded_ns, program_ns);
+        if (is_parity(slice)) continue;
+        if (slice >= all_dies * all_dies) sum_ns += (double)end_ns, count++; /* the first one has no row before it */
+        memset(die_ns, 0, all_dies * sizeof *die_ns);
+        memset(channel_ns, 0, with.channels * sizeof *channel_ns);
+    }
+    free(die_ns);
+    free(channel_ns);
+    return sum_ns / count * 1e-9;
+}
