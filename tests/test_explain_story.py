@@ -54,6 +54,35 @@ def test_an_array_of_disks_is_told_by_its_arms() -> None:
     )
 
 
+def test_a_disk_that_may_choose_among_two_reads_is_not_said_to_have_arms() -> None:
+    order = Finding(
+        "reordering",
+        "",
+        "not identifiable",
+        "",
+        detail={"gain_of_two": 1.43},
+        said=say("reordering.choice", gain=1.43, most=1.5),
+    )
+    told = explanation.tell([_found("rotation_rpm", 7200.0, "1/min"), order])
+    assert "Several arms" not in told.text
+    assert (
+        "Two outstanding reads are served 1.43 times as fast as one: two arms serve them, as in an "
+        "array, or the disk chooses the nearer of the two."
+    ) in told.text
+
+
+def test_a_disk_tells_what_its_sectors_cost() -> None:
+    sector = _found("physical_sector_bytes", 4096.0, "B")
+    turns = _found("rotation_rpm", 7200.0, "1/min")
+    cost = _found("partial_sector_penalty", 8.33e-3, "s")
+    told = explanation.tell([turns, sector, cost])
+    assert (
+        "It has physical sectors of 4 KiB: a write that is not aligned to them takes a turn longer "
+        "(8.33 ms)."
+    ) in told.text
+    assert "physical" not in explanation.tell([turns, sector]).text
+
+
 def test_a_drive_that_was_only_read_is_told_by_what_does_not_move() -> None:
     still = _found("rotation_rpm", 0.0, "1/min")
     bare = explanation.tell([still])

@@ -77,11 +77,14 @@ TITLES = {
     "read_access": "One random 4 KiB read",
     "read_p999": "99.9 % of busy reads",
     "write_access": "One random 4 KiB write",
+    "partial_sector": "more for a partly covered sector",
     "write_p999": "99.9 % of busy writes",
     "flush": "One flush after a 4 KiB write",
     "flush_p99": "99 % of them",
 }
 """A title in lower case belongs to the figure above it."""
+
+_OF_SECTORS = ("partial_sector_penalty", "physical_sector_bytes")
 
 _P999 = next(one for one in QUANTILES if one.percentile == 99.9)
 
@@ -169,6 +172,7 @@ def find(run: RunData, findings: Iterable[Finding]) -> list[Finding]:
         *_rates(run, turns),
         *_consistency(by_name.get("consistency_write")),
         *_waits(run, turns),
+        *_partial_sector(by_name),
         *_flushes(run),
     ]
     if not rows:
@@ -376,6 +380,24 @@ def _waits(run: RunData, turns: bool) -> list[Row]:
             enough = deepest.ios >= TAIL_IOS_MIN * (deepest.queue_depth or 1)
             rows.append(row if enough or (row is not None and row.interval) else None)
     return [row for row in rows if row is not None]
+
+
+def _partial_sector(by_name: Mapping[str, Finding]) -> list[Row]:
+    """What a disk adds to a write that is not aligned to its physical sectors."""
+    cost, sector = (by_name.get(name) for name in _OF_SECTORS)
+    if cost is None or cost.value is None or sector is None or sector.value is None:
+        return []
+    return [
+        Row(
+            quantity="partial_sector",
+            title=TITLES["partial_sector"],
+            value=cost.value,
+            unit="s",
+            interval=cost.interval,
+            conditions=say("spec_sheet.sectors", bytes=sector.value).text,
+            evidence=tuple(cost.evidence),
+        )
+    ]
 
 
 def _flushes(run: RunData) -> list[Row]:

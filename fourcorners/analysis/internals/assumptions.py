@@ -71,6 +71,7 @@ class Assumption(StrEnum):
     ROOT_OF_DISTANCE = "root_of_distance"
     FOLLOWS_TRACKS = "follows_tracks"
     HEADS_IN_TURN = "heads_in_turn"
+    READ_BEFORE_WRITE = "read_before_write"
     SURFACE_BY_SURFACE = "surface_by_surface"
 
 

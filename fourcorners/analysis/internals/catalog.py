@@ -23,7 +23,7 @@ from fourcorners.analysis.internals.collection import (
     stalls,
     superblock,
 )
-from fourcorners.analysis.internals.disk import mechanics, surfaces, tracks, zones
+from fourcorners.analysis.internals.disk import mechanics, physical_sector, surfaces, tracks, zones
 from fourcorners.analysis.internals.flash import (
     channels,
     conflicting_reads,
@@ -95,6 +95,7 @@ _SURFACES = (
     Assumption.HEADS_IN_TURN,
     Assumption.SURFACE_BY_SURFACE,
 )
+_REWRITTEN = (Assumption.FLUSH_CARRIED_OUT, Assumption.READ_BEFORE_WRITE)
 _MOVES = (*_PLATTERS, "reordering")
 _CURVE_NEEDS = ("command_queue_depth", "log_blocks")
 _READ_NEEDS = (
@@ -359,5 +360,10 @@ CATALOG: tuple[Asked, ...] = (
         surfaces.head_switch, _PLATTERS, asked_by=tracks.asked, assumes=_SURFACES),
     Asked("heads", "Heads", "1", _DISCRETE, tracks.FOLLOWING, surfaces.heads, _PLATTERS,
         asked_by=tracks.asked, assumes=_SURFACES),
+    Asked("physical_sector_bytes", "Physical sector", "B", _DISCRETE, physical_sector.WHOLE,
+        physical_sector.size, ("rotation_rpm", "outer_rate"), assumes=_REWRITTEN),
+    Asked("partial_sector_penalty", "What a partly covered sector costs", "s", _CONTINUOUS,
+        physical_sector.WHOLE, physical_sector.penalty, ("rotation_rpm", "outer_rate"),
+        assumes=_REWRITTEN),
 )
 # fmt: on

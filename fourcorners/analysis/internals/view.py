@@ -50,6 +50,7 @@ class PointAxis(StrEnum):
     SHORT = "short_bytes"
     STRIDE = "stride_bytes"
     STRIPES = "stripes"
+    WHOLE = "whole_bytes"
     WINDOW = "window_bytes"
 
 

@@ -6,7 +6,7 @@ from fourcorners.manifest import Chart
 from fourcorners.suites.common import KIB, MIB, timed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
-from fourcorners.suites.probes.common import interleaved, probed_bytes
+from fourcorners.suites.probes.common import SENTINEL, interleaved, probed_bytes
 from fourcorners.suites.steps import (
     WRITES_PER_SECOND,
     WRITTEN_BYTES_PER_SECOND,
@@ -17,7 +17,7 @@ from fourcorners.suites.steps import (
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement
 from fourcorners.wording import chosen_size
-from fourcorners.workload import Stream
+from fourcorners.workload import Stream, Workload
 
 # Page-mapped drives map up to 64 KiB; only where those show nothing do drives map clusters.
 FINE_MAX_BYTES = 256 * KIB
@@ -27,6 +27,14 @@ SLOW_WRITE_S = 0.3e-3
 IOS_MIN = 16
 # Less than any block, more than any page.
 NEAR_BYTES = 64 * KIB
+# Small reads that take longer than this move an arm.
+ARM_READ_S = 1.5e-3
+# Disks have physical sectors of up to 4 KiB; larger writes show that none are larger.
+WHOLE_MAX_BYTES = 32 * KIB
+# So many random accesses of a disk that their mean is known to a fortieth of a turn.
+WHOLE_WRITES = 200
+# A full write cache of a disk takes some seconds to empty.
+LONGEST_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     """Random writes of two sectors: such that begin at multiples of a power of two, and such that
     have one sector on either side of them. Where the power of two is a multiple of the mapping
     unit, the latter touch two units instead of one. Where writes are slow, some within a small
-    region follow."""
+    region follow. Where reads move an arm, forced writes (FUA) of whole powers of two follow, one
+    at a time: a disk reads a physical sector before it rewrites a part of it."""
     sector = subject.request_alignment_bytes
     span = probed_bytes(subject)
 
@@ -91,6 +100,30 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             near_bytes=count,
         )
 
+    def drained() -> Measurement:
+        # A flush waits for all that was written before, so that nothing else moves the arm then.
+        stream = Stream.write("random", sector, span_bytes=span, flush_every_writes=1)
+        workload = Workload([stream], duration_s=LONGEST_S, volume_bytes=sector, seed=seed)
+        return Measurement("drained", "a write and a flush", workload, {"kind": "drained"})
+
+    def whole(count: int) -> Measurement:
+        stream = Stream.write("random", count, span_bytes=span, fua=True)
+        return Measurement(
+            f"whole/{count}",
+            f"forced writes of {chosen_size(count)} at multiples of it",
+            Workload(
+                [stream],
+                duration_s=LONGEST_S,
+                volume_bytes=WHOLE_WRITES * count,
+                seed=seed + count,
+            ),
+            {"whole_bytes": count},
+        )
+
+    def moves_an_arm(measured: MeasuredSoFar) -> bool:
+        reads = [1 / one.iops for id, one in measured.items() if id.startswith(f"{SENTINEL}/")]
+        return bool(reads) and min(reads) > ARM_READ_S
+
     # How long small writes take at all, so that each point gets as many as it needs.
     first = timed(
         "speed",
@@ -103,7 +136,10 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     def following(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
         if len(measured) > 1:
-            return ()
+            if any(id.startswith("whole/") for id in measured) or not moves_an_arm(measured):
+                return ()
+            doublings = range((WHOLE_MAX_BYTES // sector).bit_length())
+            return (drained(), *(whole(sector << doubling) for doubling in doublings))
         each_s = 1 / max(measured[first.id].iops, 1e-3)
         time_s = max(parameters.time_s, IOS_MIN * each_s)
         largest = COARSE_MAX_BYTES if each_s > SLOW_WRITE_S else FINE_MAX_BYTES
@@ -131,16 +167,18 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             "span": subject.alone(span, ", filled"),
             "time": f"{parameters.time_s:g} s each after {parameters.ramp_s:g} s, at least "
             f"{IOS_MIN} writes",
+            "forced writes": "where reads move an arm, of whole powers of two up to "
+            f"{chosen_size(WHOLE_MAX_BYTES)}, one at a time, {WHOLE_WRITES} of each",
         },
         (
             Adaptive(
                 (Purge(), Fill(span), settle()),
                 (first,),
                 following,
-                batches_max=2,
+                batches_max=3,
                 what="batches",
                 later=longest,
-                later_count=30,
+                later_count=38,
             ),
         ),
         (
@@ -160,7 +198,8 @@ DEFINITION = Definition(
     name="probe-alignment",
     title="Probe: writes across boundaries",
     source="uFLIP (Bouganim et al. 2009): alignment; steve8's blog: the cluster tax",
-    purpose="The mapping unit, and what a write pays for a unit that it covers only in part.",
+    purpose="The mapping unit, or a disk's physical sector, and what a write pays for one that it "
+    "covers only in part.",
     plan=plan,
     parameters=Parameters,
 )

@@ -46,6 +46,11 @@ _TWO_MAX = 2 * (1 + UNSURE)
 """Two outstanding reads are served at most twice as fast as one, give or take what a mean of random
 seeks is unsure of. More is no matter of arms."""
 
+_CHOICE_OF_TWO = 1.5
+"""One arm that takes the nearer of two outstanding reads serves them at most so many times as fast:
+the smaller of two times that are spread evenly from zero on is two thirds of their mean. Any part
+of a read that does not depend on the place, and that the farther read stays, leave less."""
+
 _SLOTS = 1.1
 """Random reads are at most so many times as fast as reads of one place times the commands that the
 drive accepts: rates that differ by less are those of one die (probe-conflicts)."""
@@ -237,6 +242,8 @@ def reordering(view: View) -> Answer | None:
     }
     if pair > _TWO_MAX:
         return unknown(say("kept", gain=pair), detail=detail)
+    if ARM_SHARED < pair <= _CHOICE_OF_TWO:
+        return unknown(say("choice", gain=pair, most=_CHOICE_OF_TWO), detail=detail)
     if pair > ARM_SHARED:
         return unknown(say("units", gain=pair), detail=detail)
     if usual_gain >= max(_NO_MORE_DISK, by_chance):

@@ -60,6 +60,12 @@ def _zones(f: Finding, all: _Measured) -> Said | None:
     return _told("zones", outer=outer.value, inner=inner.value, zones=f.value)
 
 
+def _physical_sector(f: Finding, all: _Measured) -> Said | None:
+    """Says it where a write may cover a sector only in part."""
+    cost = all.get("partial_sector_penalty")
+    return None if cost is None else _told("physical_sector", value=f.value, cost_s=cost.value)
+
+
 def _queue(f: Finding, all: _Measured) -> Said:
     reordering = all.get("reordering")
     if f.value == 1:
@@ -88,6 +94,7 @@ _SENTENCES: tuple[tuple[str, _Say], ...] = (
     ("rotation_rpm", _plainly("turns")),
     ("zones", _zones),
     ("seek_stroke", _plainly("seeks")),
+    ("physical_sector_bytes", _physical_sector),
     ("read_access_penalty", _reads),
     ("extended_model", _plainly("tax")),
     ("over_provisioning", _plainly("spare")),
@@ -112,6 +119,7 @@ _FIGURES = (
     "outer_rate",
     "inner_rate",
     "seek_stroke",
+    "physical_sector_bytes",
     "mapping_unit",
     "read_access_penalty",
     "read_sequential_rate",
@@ -138,6 +146,9 @@ _FIGURES = (
 """What a person asks for first of a drive, with its interval, in the story's order."""
 
 
+_ARMS = {"reordering.units": "arms", "reordering.choice": "arms_or_choice"}
+"""What is told of a disk that serves two outstanding reads faster than one, by why."""
+
 _OF_COLLECTION = (
     "over_provisioning",
     "superblock_bytes",
@@ -158,8 +169,11 @@ def tell(findings: Sequence[Finding]) -> Finding:
         for name, words in _SENTENCES
         if (found := measured.get(name)) and found.value and (said := words(found, measured))
     }
-    arms = [f for f in unknown if f.said is not None and f.said.code == "reordering.units"]
-    several = [_told("arms", gain=f.detail["gain_of_two"]) for f in arms if kind == "disk"]
+    several = [
+        _told(_ARMS[f.said.code], gain=f.detail["gain_of_two"])
+        for f in unknown
+        if kind == "disk" and f.said is not None and f.said.code in _ARMS
+    ]
     parts = [first, *several, *told.values()]
     if any(f.said is not None and f.said.code == "durability.kept" for f in unknown):
         parts.append(_told("free_flush"))
