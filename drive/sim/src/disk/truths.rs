@@ -99,6 +99,7 @@ impl Specification {
             truths.add_some(name, rate, Unit::BytesPerSecond);
         }
         truths.add_some("track_bytes", rates.first().map(|&rate| track_bytes(rate)), Unit::Bytes);
+        truths.add("physical_sector_bytes", sector_bytes, Unit::Bytes);
     }
 
     /// Rate of each zone from the outer edge, in bytes per second.
