@@ -74,6 +74,27 @@ def test_an_order_is_what_a_queue_of_two_cannot_gain(
 
 
 @pytest.mark.parametrize(
+    ("rates", "reorders"),
+    [
+        pytest.param((100, 102, 149, 195, 240, 289, 290, 289, 114), 1.0, id="the oldest first"),
+        pytest.param((100, 102, 149, 195, 240, 289, 290, 200, 114), 1.0, id="from a lower depth"),
+        pytest.param((100, 102, 130, 95, 150, 90, 145, 100, 80), None, id="up and down"),
+        pytest.param((100, 102, 104, 101, 105, 102, 90, 80, 70), 0.0, id="no gain, and a fall"),
+    ],
+)
+def test_a_fall_of_the_deepest_queues_is_no_scatter(
+    rates: tuple[float, ...], reorders: float | None
+) -> None:
+    run = FakeRun()
+    for power, iops in enumerate(rates):
+        where: dict[str, Any] = {"pattern": "random", "queue_depth": 2**power}
+        run.add(f"probe-depth/random/{2**power}", "read", iops=iops, **where)
+    found = command_queue.reordering(view_of(run))
+    assert found is not None
+    assert found.value == reorders
+
+
+@pytest.mark.parametrize(
     ("rates", "depth"),
     [
         pytest.param((100, 102, 160, 220, 270, 310, 312, 312, 312), 32, id="a knee"),

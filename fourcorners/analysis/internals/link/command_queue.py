@@ -51,6 +51,9 @@ _CHOICE_OF_TWO = 1.5
 the smaller of two times that are spread evenly from zero on is two thirds of their mean. Any part
 of a read that does not depend on the place, and that the farther read stays, leave less."""
 
+_CHOSEN_MIN = 3
+"""So many depths show what most of them gain, and how their rates scatter."""
+
 _SLOTS = 1.1
 """Random reads are at most so many times as fast as reads of one place times the commands that the
 drive accepts: rates that differ by less are those of one die (probe-conflicts)."""
@@ -220,8 +223,10 @@ def reordering(view: View) -> Answer | None:
     Of two outstanding reads one is being served: a disk has no choice, and gains only what the host
     and the firmware do meanwhile. What more of them gain is the order. A disk that looks for the
     next place in one direction gains little where all places are near each other. With more to
-    choose from no order is slower: where rates go up and down, only what most depths gain counts,
-    as the largest of several rates is large by chance; and only what exceeds that scatter.
+    choose from no order is slower, but for the deepest queues: firmware serves reads that waited
+    for too long in the order of arrival. Where rates go up and down elsewhere as well, only what
+    most depths gain counts, as the largest of several rates is large by chance; and only what
+    exceeds that scatter.
     """
     by_depth = view.once(rates)
     if not is_disk(by_depth) or len(by_depth) < 2:
@@ -231,8 +236,9 @@ def reordering(view: View) -> Answer | None:
     gain = max(by_depth.values()) / without_choice
     deeper = [rate for depth, rate in by_depth.items() if depth > 2] or [without_choice]
     rises = all(_NO_MORE * after >= before for before, after in pairwise(deeper))
-    usual_gain = gain if rises else float(np.median(deeper)) / without_choice
-    by_chance = 1.0 if rises else gain_by_chance(deeper)
+    chosen = _without_the_oldest_first(deeper)
+    usual_gain = gain if rises else float(np.median(chosen)) / without_choice
+    by_chance = 1.0 if rises else gain_by_chance(chosen)
     detail = {
         "gain": max(by_depth.values()) / by_depth[1],
         "queue_depth": list(by_depth),
@@ -252,6 +258,15 @@ def reordering(view: View) -> Answer | None:
         in_order = yes_or_no(False, say("in_order"), detail=detail)
         return in_order.checked(Assumption.HOST_KEEPS_ORDER, None)
     return unknown(say("slightly"), detail=detail)
+
+
+def _without_the_oldest_first(rates: Sequence[float]) -> Sequence[float]:
+    """The rates without those of the deepest queues that fall from depth to depth, as where more
+    and more reads are served because they waited for too long."""
+    end = len(rates)
+    while end > _CHOSEN_MIN and _NO_MORE_DISK * rates[end - 1] < rates[end - 2]:
+        end -= 1
+    return rates[:end]
 
 
 def gain_by_chance(rates: Sequence[float]) -> float:
