@@ -45,7 +45,7 @@ def _sentinels(run: FakeRun, times_us: list[float], spread: float) -> None:
     for number, us in enumerate(times_us):
         recording = f"probe-{number}/sentinel"
         run.add(recording, "read", iops=1e6 / us, elapsed_s=0.2, sentinel=1)
-        ms = {us * 1e-3 * (1 + spread * step): 100 for step in (-2, -1, 0, 1, 2)}
+        ms = {us * 1e-3 * (1 + spread * step): 400 for step in (-2, -1, 0, 1, 2)}
         _latencies(run, recording, "read", ms)
 
 
@@ -101,6 +101,20 @@ def test_a_pace_that_chance_explains_widens_nothing(times_us: list[float]) -> No
     assert pace.widened(view, exact, "B/s") == exact
 
 
+@pytest.mark.parametrize(("slower", "scatters"), [(1.0, False), (1.05, True)])
+def test_pages_of_two_kinds_change_no_pace(slower: float, scatters: bool) -> None:
+    """Half of the reads of a probe are of slower pages, more or less by chance, so that the median
+    is that of either kind. One probe of eight is slower as a whole."""
+    run, chance = FakeRun(), np.random.default_rng(2)
+    for number in range(8):
+        recording, pace_of = f"probe-{number}/sentinel", slower if number == 5 else 1.0
+        run.add(recording, "read", iops=16e3, elapsed_s=0.2, sentinel=1)
+        lower = int(chance.binomial(4000, 0.5))
+        ms = {0.057 * pace_of: lower, 0.069 * pace_of: 4000 - lower}
+        _latencies(run, recording, "read", ms)
+    assert (pace.scatter(_view(run)) > 0) == scatters
+
+
 @pytest.mark.parametrize(("jitter", "wider"), [(0.0, False), (0.05, True)])
 def test_a_pace_that_sentinels_hide_widens_intervals_where_the_same_work_scatters(
     jitter: float, wider: bool
@@ -117,7 +131,7 @@ def test_a_pace_that_sentinels_hide_widens_intervals_where_the_same_work_scatter
     seen = pace.widened(view, bounded, "B/s")
     assert (seen != bounded) == wider
     if wider:
-        # The medians of so many reads are off by half a percent.
+        # The middle of so many reads is off by half a percent or more.
         off = pace.unsure(view)
         assert 0.003 < off < 0.01
         half = 1.645 * 257e6 * off
