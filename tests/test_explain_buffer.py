@@ -325,3 +325,16 @@ def test_a_drain_that_stops_now_and_then_leaves_the_size_open(
     found = _size(monkeypatch, stopping(2**14), stopping(2**16))
     assert (found.value, found.said.code) == (None, "write_buffer_bytes.wanders")
     assert _size(monkeypatch, _curve(4 * MIB, 60e6, 2**14), _curve(4 * MIB, 60e6, 2**16)).value
+
+
+def test_stops_that_come_regularly_for_a_while_are_no_rounds_of_dies() -> None:
+    """As of programs that take sixty times as long now and then: for half a second every 2 MiB."""
+    even, stop_s = _curve(8 * MIB, 480e6, 2**14), 22e-3
+    held = np.floor(even.count_bytes / (2 * MIB)).astype(int)
+    stops = np.random.default_rng(4).exponential(stop_s, held[-1] + 1)
+    stops[:20] = stop_s
+    late_s = np.cumsum(np.where(np.arange(len(stops)) >= 6, stops, 0.0))
+    found = read_curve(replace(even, seconds=even.seconds + late_s[held]), 2**14)
+    assert found is not None
+    assert found.round_bytes > 0
+    assert write_buffer._wanders(found)

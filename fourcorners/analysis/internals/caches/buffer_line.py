@@ -29,6 +29,7 @@ import numpy as np
 
 from fourcorners.analysis.internals.caches.burst_curve import BUCKET, Curve
 from fourcorners.analysis.internals.caches.program_rounds import Rounds, find_rounds
+from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.recording.arrays import Floats
 
@@ -222,18 +223,20 @@ def _read_from(
     drain_margin = max(0.3 * abs(halves[0] - halves[1]), 0.8e-3 * drain)
     longest, wander = 1.0, 0.0
     if in_rounds:
+        wander = _wandering(times[late], accepted[late], block_bytes)
         rounds = find_rounds(curve, drain, _full_s(curve, above, drain, link))
         told = None if rounds is None else _told(rounds, drain, link, turn_bytes)
         if rounds is not None and told is not None:
             level = rounds.mean_bytes
             size, margin, round_bytes, longest = told
+            # Rounds repeat themselves. Long stops may come as regularly for a while, but do not
+            # leave the line where it is.
+            wander = wander if wander > UNSURE * size else 0.0
         else:
             round_bytes, level = 0.0, float(above.mean())
             size, margin = level + drain * _LAG_S[0], drain * _LAG_S[1]
-            wander = _wandering(times[late], accepted[late], block_bytes)
-            margin += wander
             margin += _lever(times[late], halves, size / (link - drain))
-        margin += _SIZE_MARGIN * size
+        margin += wander + _SIZE_MARGIN * size
     else:
         round_bytes, level = 0.0, float(above.mean())
         size = upper + drain / link * steps / (1 - drain / link)
