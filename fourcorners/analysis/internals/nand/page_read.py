@@ -16,6 +16,7 @@ from fourcorners.analysis.internals.nand.read_cost import (
     READ_ALONE,
     READ_BYTES,
     SAME_PLACE,
+    SINGLE,
     ReadCost,
     median_s,
     read_cost,
@@ -27,7 +28,6 @@ from fourcorners.analysis.internals.view import (
     View,
     by,
     ids,
-    pick,
 )
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.recording.arrays import Floats
@@ -49,9 +49,6 @@ of flash needs."""
 
 _SECTOR_BYTES = 512
 """The least read, of which both probes have single ones."""
-
-_ANYWHERE = pick("probe-sizes", "read")
-"""Single random reads of each size."""
 
 _KINDS_WITHIN, _KINDS_MOST = 0.8, 4.0
 """Reads that differ by less than the first share of the array's time are of other pages. A look-up
@@ -132,7 +129,7 @@ def _of_other_kinds(view: View, die_s: float) -> tuple[float, float]:
     is in one of them."""
     place = by(conflicting_reads.points(view, "alone"), PointAxis.ALONE).get(_SECTOR_BYTES)
     anywhere = [
-        m for m in _ANYWHERE(view) if m.block_bytes == _SECTOR_BYTES and (m.queue_depth or 1) == 1
+        m for m in SINGLE(view) if m.block_bytes == _SECTOR_BYTES and (m.queue_depth or 1) == 1
     ]
     if place is None or not anywhere:
         return 0.0, 0.0

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from fourcorners.analysis.internals.caches.burst_curve import BUCKET
 from fourcorners.analysis.internals.caches.read_cache import from_memory
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
@@ -28,6 +29,9 @@ READ_BYTES = 4096
 READ_ALONE = pick(TEST, "read", kind="read")
 PLAIN = pick(TEST, "write", kind="plain")
 SAME_PLACE = pick(TEST, "read", kind="just read")
+
+SINGLE = pick("probe-sizes", "read")
+"""Random reads of each size, most of them one at a time."""
 _JUST_WRITTEN = pick(TEST, "read", kind="just written")
 
 DIE_LIMITS_MIN = 1.45
@@ -55,6 +59,13 @@ _UNIT_MAX = _UNITS[-1]
 
 _CLEARLY = 0.4
 """One of two explanations is taken if it is off by at most this share of the other."""
+
+_SHORTEST = (512, 1024)
+"""The shortest reads."""
+
+_TENTH_ERROR = 4.0
+"""The standard error of the difference of two tenths, times the root of the number of reads, over
+the distance from the tenth to the quarter, of normal numbers."""
 
 _SLOPE_MIN = 0.01
 """A channel's time of a page shows if it is at least this share of a read."""
@@ -175,7 +186,8 @@ def _moved(view: View, per_byte_s: float) -> tuple[int, int]:
     """What the channel moves for a small read: what is asked for, or the whole mapping unit.
 
     A read of 512 bytes and one of half a page without 512 show which: between them lie so many
-    bytes, or so many units.
+    bytes, or so many units. That assumes that the array takes as long for both. One that senses a
+    part of a page sooner makes up for bytes that were moved anyway, which shorter reads show.
     """
     unit, page = view.value("mapping_unit"), view.value("page_bytes")
     seen = view.once(conflicting_reads.seen)
@@ -197,10 +209,28 @@ def _moved(view: View, per_byte_s: float) -> tuple[int, int]:
         return small, most
     best, *others = sorted(by_unit, key=lambda one: by_unit[one])
     if by_bytes < _CLEARLY * by_unit[best]:
-        return small, small
+        return small, most if _moves_more(view, per_byte_s) else small
     if by_unit[best] < _CLEARLY * min([by_bytes, *(by_unit[one] for one in others)]):
         return min(best, most), min(best, most)
     return small, most
+
+
+def _moves_more(view: View, per_byte_s: float) -> bool:
+    """Whether reads of 1 KiB take as long as those of 512 bytes, so that the channel moves more
+    than is asked for. The quickest tenth tells: few reads cross the end of a unit, and pages of
+    each kind are more than that."""
+    least, more = (
+        next((m for m in SINGLE(view) if (m.block_bytes, m.queue_depth or 1) == (size, 1)), None)
+        for size in _SHORTEST
+    )
+    if least is None or more is None:
+        return False
+    (tenth_s, quarter_s), (longer_s, _) = (
+        [m.latency_percentile_s(percent) or 0.0 for percent in (10, 25)] for m in (least, more)
+    )
+    expected_s = (_SHORTEST[1] - _SHORTEST[0]) * per_byte_s
+    error_s = max(BUCKET * tenth_s, _TENTH_ERROR * (quarter_s - tenth_s) / math.sqrt(least.ios))
+    return longer_s - tenth_s < expected_s / 2 and expected_s / 2 > two_sided_t(math.inf) * error_s
 
 
 def link_s(view: View) -> tuple[float, float]:
