@@ -164,6 +164,29 @@ def test_a_read_that_waits_for_a_die_shows_no_transfer() -> None:
     assert 5e-6 < low < high < 9e-6
 
 
+@pytest.mark.parametrize(("longer_us", "most"), [(0.9, 2 * KIB), (0.0, 4 * KIB)])
+def test_an_array_that_senses_a_part_sooner_is_no_channel_that_moves_bytes(
+    longer_us: float, most: int
+) -> None:
+    """Reads of half a page are longer by 5 us of the array and 4 KiB of the channel, as if it moved
+    all bytes that they have more; but those of 1 KiB are not longer than those of 512 bytes."""
+    run = FakeRun()
+    alone = {512: 80e-6, 7680: 94.5e-6, 15872: 111.7e-6}
+    Drive(stripe=16 * KIB, alone_s=alone, pair_s={}).probed(run)
+    run.add("probe-flush/read", "read", iops=11_600, kind="read")
+    for size, us in ((512, 80.0), (1024, 80.0 + longer_us)):
+        about: dict[str, Any] = {"block_bytes": size, "queue_depth": 1}
+        name = f"probe-sizes/read/{size}"
+        run.add(name, "read", iops=1e6 / us, **about)
+        bounds = np.array([round(1e3 * us), 100_000])
+        run.histograms[name, "read"] = (bounds, bounds, np.array([300, 300]))
+    given = {"link_ceiling": 3.3e9, "mapping_unit": 4096.0, "page_bytes": 16384.0}
+    cost = read_cost(view_of(run, dies=16.0, channels=16.0, **given))
+    assert cost is not None
+    assert cost.of_channel
+    assert cost.small_bytes == (2 * KIB, most)
+
+
 @pytest.mark.parametrize(("channels", "said"), [(2, "link_ceiling.medium"), (8, "flash_is_faster")])
 def test_channels_that_limit_large_reads_are_no_link(channels: int, said: str) -> None:
     """Two channels carry just what large reads reach; of eight, the link would be the limit."""
@@ -227,6 +250,35 @@ def test_a_page_holds_more_than_its_stripe_where_large_reads_outrun_the_dies(
     checks = {c.assumption: c.holds for c in die_conflicts.page(view).checks}
     assert checks[Assumption.PAGE_IN_STRIPE] == told
     assert die_conflicts.dies(view).value == 4
+
+
+@pytest.mark.parametrize(
+    ("depth", "rate", "holds"), [(64, 900e6, True), (64, 2700e6, False), (16, 2700e6, None)]
+)
+def test_a_page_holds_more_than_its_stripe_where_the_number_of_dies_does_not_show(
+    depth: int, rate: float, holds: bool | None
+) -> None:
+    """Pairs of dies take 64 KiB in parts of 4 KiB, one pair after the other; there are six pairs,
+    and no distance that was tried is a multiple of that."""
+    run, one, bank = FakeRun(), 1 / 48e-6, 64 * KIB
+    for window in (4 * KIB << k for k in range(14)):
+        gain = min(2 * max(1.0, window / bank), 11) if window > 4 * KIB else 1
+        about: dict[str, Any] = {"window_bytes": window, "queue_depth": depth}
+        run.add(f"probe-conflicts/window/{window}", "read", iops=gain * one, **about)
+        across = f"probe-conflicts/across/{window // 2}"
+        run.add(across, "read", iops=one, boundary_bytes=window // 2)
+    distances = [2 * KIB << k for k in range(11)] + [60 * KIB - 4 * KIB, 68 * KIB, 192 * KIB]
+    for distance in distances:
+        same = distance < bank and distance // (4 * KIB) % 2 == 0
+        name = f"probe-conflicts/pair/{distance}"
+        run.add(name, "read", iops=one if same else 2 * one, distance_bytes=distance)
+    large: dict[str, Any] = {"block_bytes": 1024 * KIB, "queue_depth": 32, "of": "written"}
+    run.add("probe-depth/large/1", "read", iops=rate / (1024 * KIB), **large)
+    view = view_of(run)
+    assert die_conflicts.dies(view).value is None
+    found = die_conflicts.page(view)
+    assert found.value == 4 * KIB
+    assert {c.assumption: c.holds for c in found.checks}.get(Assumption.PAGE_IN_STRIPE) == holds
 
 
 @pytest.mark.parametrize(("channel_s_per_kib", "told"), [(4e-6, True), (37e-6, False)])

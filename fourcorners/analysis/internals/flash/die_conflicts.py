@@ -156,12 +156,27 @@ def _page(view: View) -> tuple[Answer, bool]:
         found = known(page, said, detail=detail, evidence=evidence)
         found = found.checked(Assumption.ONE_PLANE, True, evidence)
     large = [m for m in LARGE(view) if m.point[PointAxis.OF] == "written"]
-    if seen.units is None or not large:
+    units = seen.units or _units_most(view, seen)
+    if units is None or not large:
         return found, page == stripe
     # Each page takes its die a read, at no higher rate than those of one place.
-    most = seen.units * page * seen.one_die
+    most = units * page * seen.one_die
     holds = max(m.bytes_per_second for m in large) <= _RATE_MOST * most
     return found.checked(Assumption.PAGE_IN_STRIPE, holds, ids(large)), page == stripe
+
+
+def _units_most(view: View, seen: Seen) -> float | None:
+    """As many units as explain the fastest window, where they do not show by themselves, but others
+    follow after no more than a page of a die, which may therefore be one page in parts. N reads
+    keep N n / (N + n - 1) of n units busy whose times are exponential, and more of any that are
+    more regular. ``None`` where half of the reads or more have a unit of their own: any number of
+    units may then be idle."""
+    turn, bank = seen.turn, seen.bank_bytes
+    if turn is None or bank is None or bank > turn * _PAGE_MAX_BYTES:
+        return None
+    depth = windows(view)[0].queue_depth or 0
+    busy = max(seen.window.values()) / seen.one_die
+    return busy * (depth - 1) / (depth - busy) if 2 * busy < depth else None
 
 
 def dies(view: View) -> Answer:
