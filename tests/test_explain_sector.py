@@ -1,6 +1,8 @@
 """The physical sector of a disk, and what a write costs that covers one only in part."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,9 @@ from fourcorners.analysis.internals.answer import Answer
 from fourcorners.analysis.internals.disk import physical_sector
 from fourcorners.analysis.internals.link import command_queue
 from fourcorners.store import Run
+from fourcorners.suites.probes import alignment
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.test import Adaptive, MeasuredSoFar
 
 KIB = 2**10
 TURN_S = 60 / 7200
@@ -83,6 +88,23 @@ def test_a_choice_among_two_reads_is_not_told_from_two_arms() -> None:
     found = command_queue.reordering(view_of(run))
     assert found is not None
     assert found.said.code == "choice"
+
+
+def test_what_empties_a_cache_is_no_figure_of_a_flush() -> None:
+    """The spec sheet has the time of a flush after a write of 4 KiB, with an empty cache."""
+    subject = Subject("device", 10**12, request_alignment_bytes=4 * KIB)
+    [phase] = alignment.plan(subject, alignment.Parameters(), seed=1).phases
+    assert isinstance(phase, Adaptive)
+    read: Any = SimpleNamespace(iops=100.0)
+    measured = MeasuredSoFar()
+    measured.update({"speed": read, "at/8192": read, "sentinel/1": read})
+    drained, *whole = phase.following(measured)
+    [stream] = drained.workload.streams
+    assert stream.flush_every_writes
+    assert stream.block_bytes > 4 * KIB
+    assert [one.point["whole_bytes"] for one in whole] == [4096, 8192, 16384, 32768]
+    measured["whole/4096"] = read
+    assert phase.following(measured) == ()
 
 
 _SUITE = """schema_version = 1

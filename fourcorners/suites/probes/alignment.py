@@ -102,8 +102,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     def drained() -> Measurement:
         # A flush waits for all that was written before, so that nothing else moves the arm then.
-        stream = Stream.write("random", sector, span_bytes=span, flush_every_writes=1)
-        workload = Workload([stream], duration_s=LONGEST_S, volume_bytes=sector, seed=seed)
+        stream = Stream.write("random", 2 * sector, span_bytes=span, flush_every_writes=1)
+        workload = Workload([stream], duration_s=LONGEST_S, volume_bytes=2 * sector, seed=seed)
         return Measurement("drained", "a write and a flush", workload, {"kind": "drained"})
 
     def whole(count: int) -> Measurement:
