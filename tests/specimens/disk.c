@@ -326,7 +326,7 @@ static void truths(void) {
     platter_truths(0, last);
     platter_read_truths(0, last);
     item("physical_sector_bytes", (double)(is.physical * SECTOR));
-    if (is.physical > 1) item("partial_sector_penalty", (platter.turn_ns - platter.settle_ns) * 1e-9); /* the arm settles for a read */
+    item("partial_sector_penalty", is.physical > 1 ? (platter.turn_ns - platter.settle_ns) * 1e-9 : 0); /* the arm settles for a read */
     item("reordering", reorders);
     if (reorders || is.depth == 1) item("command_queue_depth", (double)is.depth);
     item("read_ahead", ahead);

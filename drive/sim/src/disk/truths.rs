@@ -99,7 +99,9 @@ impl Specification {
             truths.add_some(name, rate, Unit::BytesPerSecond);
         }
         truths.add_some("track_bytes", rates.first().map(|&rate| track_bytes(rate)), Unit::Bytes);
+        // A host addresses the sectors of the medium, so that none is covered only in part.
         truths.add("physical_sector_bytes", sector_bytes, Unit::Bytes);
+        truths.add("partial_sector_penalty", 0.0, Unit::Seconds);
     }
 
     /// Rate of each zone from the outer edge, in bytes per second.
