@@ -41,7 +41,9 @@ def _status(found: Finding) -> dict[str, str]:
 def test_what_was_not_tested_stands_in_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     found = _found(monkeypatch, lambda answer: answer)
     assert found.value == 5e6
-    assert "assumes, untested, that a full buffer drains at a constant rate and the" in found.text
+    assert "assumes, untested, that a full buffer drains at a constant rate and that the" in (
+        found.text
+    )
     assert set(_status(found).values()) == {"not tested"}
 
 

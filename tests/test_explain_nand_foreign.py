@@ -389,3 +389,36 @@ def test_dies_of_a_chip_that_take_turns_are_not_ruled_out_by_planes() -> None:
     found = die_conflicts._of_units(cast(View, view), units)
     assert found.value == 4
     assert Assumption.PLANES_WAIT not in {check.assumption for check in found.checks}
+
+
+@pytest.mark.parametrize(("page", "untested"), [(16384.0, False), (131072.0, True)])
+def test_a_forced_write_may_have_the_pages_of_planes_that_look_like_dies(
+    page: float, untested: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planes that read independently are programmed together, after the transfers of all; where
+    these may be most of the write, the finding says what it assumes."""
+    program_s, per_byte_s = 650e-6, 0.3e-9
+    kinds = Kinds((program_s + 4 * page * per_byte_s,), (0.0,), 120, (1.0,), 0.01)
+    cost = _cost(per_byte_s=(per_byte_s, per_byte_s))
+    answers: dict[Any, Any] = {
+        programs: Programs(kinds, (0.0, 10e-6), None, None),
+        kinds_of_pages: kinds,
+        read_cost.read_cost: cost,
+    }
+    once = {**answers, further_planes_s: 7 * page * per_byte_s}.get
+    view = SimpleNamespace(once=lambda what: once(what, []))
+    answer = mean(cast(View, view))
+    assert answer.interval is not None
+    not_needed = {check.assumption for check in answer.checks if check.holds is None}
+    assert (Assumption.PLANES_WAIT not in not_needed) == untested
+    if not untested:
+        assert answer.interval[0] <= program_s <= answer.interval[1]
+
+
+@pytest.mark.parametrize(("dies", "channels", "further"), [(4.0, 2.0, 1), (4.0, None, 3)])
+def test_planes_that_look_like_dies_are_no_more_than_share_a_channel(
+    dies: float, channels: float | None, further: int
+) -> None:
+    known = {"stripe_bytes": 8192.0, "dies": dies, "channels": channels}
+    view = SimpleNamespace(once=lambda _: _cost(), value=known.get)
+    assert further_planes_s(cast(View, view)) == pytest.approx(further * 8192 * 1.2e-9)

@@ -135,7 +135,7 @@ def _page_kinds() -> tuple[Asked, ...]:
     return tuple(
         Asked(f"program_time_{name}", f"Program of {title}", "s", _CONTINUOUS, programs.FORCED,
             partial(programs.of_kind, which=which), _PROGRAM_NEEDS, Of.FLASH, words="program_kind",
-            assumes=(Assumption.ONE_PROGRAM,))
+            assumes=(Assumption.ONE_PROGRAM, Assumption.PLANES_WAIT))
         for which, (name, title) in enumerate((
             ("lower", "a lower page, the quickest kind"),
             ("upper", "an upper page, the second kind"),
@@ -206,7 +206,7 @@ CATALOG: tuple[Asked, ...] = (
 
     Asked("stripe_bytes", "Stripe: what lies on one die before the next", "B", _DISCRETE,
         conflicting_reads.windows, die_conflicts.stripe, (), Of.FLASH,
-        assumes=(Assumption.CONFLICTS_ON_DIES,)),
+        assumes=(Assumption.CONFLICTS_ON_DIES, Assumption.PLANES_WAIT)),
     Asked("page_bytes", "Page: what one read of a die brings", "B", _DISCRETE,
         _conflicting("window", "across"), die_conflicts.page, ("mapping_unit",), Of.FLASH,
         conflicting_reads.windows,
@@ -228,7 +228,7 @@ CATALOG: tuple[Asked, ...] = (
         assumes=(Assumption.ARRAY_THEN_CHANNEL,)),
     Asked("program_time", "Program of a page, in the mean", "s", _CONTINUOUS, programs.FORCED,
         programs.mean, _PROGRAM_NEEDS, Of.FLASH,
-        assumes=(Assumption.ONE_PROGRAM,)),
+        assumes=(Assumption.ONE_PROGRAM, Assumption.PLANES_WAIT)),
     *_page_kinds(),
     Asked("bits_per_cell", "Bits per cell", "1", _DISCRETE, programs.FORCED, programs.bits,
         _PROGRAM_NEEDS, Of.FLASH,

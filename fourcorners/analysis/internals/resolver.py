@@ -110,7 +110,8 @@ def _held(row: Asked, answer: Answer) -> Answer:
 
 
 def _clauses(assumptions: list[Assumption]) -> list[Said]:
-    return [say(f"assumption.{one}") for one in assumptions]
+    first, *others = (say(f"assumption.{one}") for one in assumptions)
+    return [first, *(say("any.and_that", clause=one) for one in others)]
 
 
 def as_finding(row: Asked, answer: Answer) -> Finding:

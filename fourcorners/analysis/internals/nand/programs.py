@@ -76,6 +76,10 @@ _PROGRAM_MIN_S = 50e-6
 """No program takes less: those of the quickest NAND that is sold, with one bit per cell and short
 lines, take 75 to 100 us (Kioxia's XL-Flash, Samsung's Z-NAND)."""
 
+_OF_PLANES = 0.5
+"""The interval has the transfers of planes that do not show, and need not assume that there are
+none, if these leave it so large a share of the least certainty for noise."""
+
 _REWRITE_S = 5e-3
 """No program takes as long (QLC: 3 ms): the drive does more for a forced write."""
 
@@ -299,11 +303,14 @@ def mean(view: View) -> Answer:
 
 def further_planes_s(view: View) -> float:
     """What the pages of further planes take on the channel, where the planes of a die do not show:
-    those that read independently look like dies, but are programmed together."""
+    those that read independently look like dies, but are programmed together. All of a die are
+    behind one channel, so that they are no more than the units that share one."""
     cost, row = view.once(read_cost), view.value("stripe_bytes")
     if cost is None or row is None or view.value("planes_per_die") is not None:
         return 0.0
-    return cost.over_channel(row, row * PLANES_MAX)[1] - cost.over_channel(row, row)[1]
+    units, channels = view.value("dies") or PLANES_MAX, view.value("channels") or 1
+    planes = min(PLANES_MAX, units / channels)
+    return cost.over_channel(row, row * planes)[1] - cost.over_channel(row, row)[1]
 
 
 def of_round(bounds: tuple[float, float], further_s: float) -> Answer:
@@ -315,19 +322,23 @@ def of_round(bounds: tuple[float, float], further_s: float) -> Answer:
             return unknown(say("program_time.round_of_anything", high=bounds[1]))
         return unknown(say("program_time.round_of_transfers", low=bounds[0], high=bounds[1]))
     answer = known(value, say("program_time.round"), bounds=bounds)
-    return answer.checked(Assumption.ONE_PROGRAM, None)
+    return answer.checked(Assumption.ONE_PROGRAM, None).checked(Assumption.PLANES_WAIT, None)
 
 
 def _told(view: View, found: Programs, latency_s: float, error_s: float, said: Said) -> Answer:
     value, bounds = found.time_s(latency_s), found.bounds(latency_s, error_s)
+    further_s = view.once(further_planes_s)
     given: Mapping[str, Any] = {"detail": _detail(found), "evidence": _evidence(view)}
     if value <= 0 or bounds[1] - bounds[0] > 2 * UNSURE * value:
         if bounds[0] <= 0:
             return unknown(say("program_time.no_least", forced=latency_s), **given)
         return unknown(say("program_time.unknown_rest", forced=latency_s, low=bounds[0]), **given)
     said = Said(said.code, {**said.parameters, "forced": latency_s, "beside": found.beside_mean_s})
-    answer = known(value, said, bounds=bounds, **given)
-    return answer.checked(Assumption.ONE_PROGRAM, True, given["evidence"])
+    with_planes = (bounds[0] - further_s, bounds[1])
+    covered = with_planes[1] - with_planes[0] <= 2 * _OF_PLANES * UNSURE * value
+    answer = known(value, said, bounds=with_planes if covered else bounds, **given)
+    answer = answer.checked(Assumption.ONE_PROGRAM, True, given["evidence"])
+    return answer.checked(Assumption.PLANES_WAIT, None) if covered else answer
 
 
 def kinds(view: View) -> Kinds | Said:
