@@ -10,14 +10,17 @@ import pytest
 from analysis_fixture import FakeRun
 from explain_fixture import view_of
 
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.flash import parallel_units
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64, 128, 256])
 
 
-def _network(units: int, unit_us: float, station_us: float, delay_us: float) -> dict[int, float]:
+def _network(
+    units: int, unit_us: float, station_us: float, delay_us: float, hang: float = 0.0
+) -> dict[int, float]:
     """Rates of commands that pass a station, one unit at random and a delay, first come first
-    served, simulated one by one."""
+    served, simulated one by one. This share of them takes a unit for 15 times as long."""
     rates = {}
     for depth in map(int, DEPTHS):
         chance = random.Random(depth)
@@ -26,6 +29,8 @@ def _network(units: int, unit_us: float, station_us: float, delay_us: float) -> 
             station = max(heapq.heappop(ready), station) + station_us
             unit = chance.randrange(units)
             free[unit] = max(station, free[unit]) + unit_us
+            if chance.random() < hang:
+                free[unit] += 14 * unit_us
             ends.append(free[unit] + delay_us)
             heapq.heappush(ready, ends[-1])
         ends.sort()
@@ -39,6 +44,21 @@ def test_units_are_told_from_the_curve_of_the_queue(units: int) -> None:
     assert finding.value == pytest.approx(units, rel=0.15)
     assert finding.interval is not None
     assert finding.interval[0] <= units <= finding.interval[1]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.003])
+def test_reads_that_hang_make_a_curve_as_of_more_units(share: float) -> None:
+    """Of reads of 70 us, 3 in 1000 take a unit for 1 ms: others wait behind them."""
+    variance_s2 = share * (1 - share) * (14 * 70e-6) ** 2
+    curve, place = _network(16, 70, 1, 60, share), 1e6 / 70
+    finding, _ = parallel_units.told(curve, None, None, ["q"], place, variance_s2=variance_s2)
+    assert (finding.value == 16) == (share == 0)
+    checks = {check.assumption: check.holds for check in finding.checks}
+    assert checks[Assumption.READS_ALIKE] is (share == 0)
+    # Conflicts count them all the same.
+    dies = _conflicting(16)
+    finding, odd = parallel_units.told(curve, None, dies, ["q"], place, variance_s2=variance_s2)
+    assert (finding.value, finding.interval, odd) == (16, None, None)
 
 
 @pytest.mark.parametrize(("times", "told"), [(12.0, True), (25.0, False)])

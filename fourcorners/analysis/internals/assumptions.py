@@ -33,6 +33,7 @@ class Assumption(StrEnum):
     ARRAY_LONGEST = "array_longest"
     PAGE_IN_STRIPE = "page_in_stripe"
     UNITS_ALIKE = "units_alike"
+    READS_ALIKE = "reads_alike"
     BEGINNING_HAS_ALL = "beginning_has_all"
     QUEUE_ENDS_GAIN = "queue_ends_gain"
     HOST_KEEPS_ORDER = "host_keeps_order"

@@ -70,6 +70,11 @@ _SEVERAL_MIN = 1.5
 """If a read takes a unit for more than so many times the time from one read of a place to the next,
 several serve the place: two would make it twice as much, less what else a read of flash needs."""
 
+_VARIANCE_MAX = UNSURE
+"""The network's units take equally long for each read. Where the times of single reads vary by more
+than this share of the square of a unit's time, reads wait behind one that hangs, so that the rate
+rises as slowly as with more units: up to it the bounds held the units of simulated networks."""
+
 _DEVIATIONS = 2.0
 """Two shares of random reads differ by more standard deviations for one of twenty drives."""
 
@@ -116,7 +121,7 @@ def parallel_units(view: View) -> Answer:
         found = known(
             1.0, say("one_die", why=found.said), detail=found.detail, evidence=one.evidence
         )
-        found = found.checked(Assumption.UNITS_ALIKE, None)
+        found = _counted(found.checked(Assumption.UNITS_ALIKE, None))
     return whole_drive.checked(view, found)
 
 
@@ -151,7 +156,29 @@ def _both(view: View) -> tuple[Answer, Answer | None]:
         place /= 1 - view.once(_from_memory)
     waits = view.once(command_queue.waits_for_others)
     near = max((m.iops for m in conflicting_reads.windows(view)), default=0.0)
-    return told(by_depth, queue_depth, conflicting, evidence, place, path_s, waits, several, near)
+    return told(
+        by_depth,
+        queue_depth,
+        conflicting,
+        evidence,
+        place,
+        path_s,
+        waits,
+        several,
+        near,
+        view.once(_variance_s2),
+    )
+
+
+def _variance_s2(view: View) -> float:
+    """The variance of the times of single random reads, with those that hang."""
+    single = [m for m in command_queue.RANDOM(view) if m.queue_depth == 1]
+    if not single:
+        return 0.0
+    low_ns, high_ns, count = single[0].histogram
+    middle_s = (low_ns + high_ns) / 2e9
+    mean_s = float(np.average(middle_s, weights=count))
+    return float(np.average((middle_s - mean_s) ** 2, weights=count))
 
 
 def _several_serve(view: View) -> bool:
@@ -232,6 +259,7 @@ def told(
     waits_for_others: bool = False,
     several_serve: bool = False,
     most_iops: float = 0.0,
+    variance_s2: float = 0.0,
 ) -> tuple[Answer, Answer | None]:
     """The units, and a disagreement between the two ways to count them.
 
@@ -247,6 +275,7 @@ def told(
             them in the order of submission.
         several_serve: whether each place is on several units, which serve it in turn.
         most_iops: the most reads per second of any part of the drive.
+        variance_s2: the variance of the times of random reads, one at a time.
     """
     depths = np.array(list(by_depth), dtype=np.float64)
     rates = np.array(list(by_depth.values()), dtype=np.float64)
@@ -267,7 +296,7 @@ def told(
         if why is not None:
             return _without_curve(why, gain, conflicting, detail, evidence), None
         found = known(1.0, say("one"), detail=detail, evidence=evidence)
-        return found.checked(Assumption.UNITS_ALIKE, None), None
+        return _counted(found.checked(Assumption.UNITS_ALIKE, None)), None
     if conflicting is not None and not conflicting.allow(most):
         # If the drive is faster than this number of dies can be, both ways to count are in doubt.
         served = most / conflicting.one_die_iops
@@ -295,6 +324,8 @@ def told(
     high = max(high, least) * (1 + _MODEL_SHARE) + _MODEL_UNITS
     units = max(float(round(fit.units)), math.ceil(least * (1 - SCATTER)))
     dies = None if conflicting is None else conflicting.dies
+    place_s = math.inf if one_place_iops is None else 1 / one_place_iops
+    alike = variance_s2 <= _VARIANCE_MAX * min(fit.unit_s, place_s) ** 2
     shown = {"units": units, "misfit": fit.misfit}
     if dies is None and waits_for_others:
         # The network's units wait for nothing but themselves: fewer of them have such a curve.
@@ -309,20 +340,24 @@ def told(
         found = known(
             units, say("measured", **shown), bounds=(low, high), detail=detail, evidence=evidence
         )
-        return found.checked(Assumption.UNITS_ALIKE, True, evidence), None
+        found = found.checked(Assumption.UNITS_ALIKE, True, evidence)
+        return found.checked(Assumption.READS_ALIKE, alike, evidence), None
     if low <= dies <= high or abs(units / dies - 1) < UNSURE:
         # A count that the estimate confirms has no interval.
         found = known(dies, say("counted", **shown), detail=detail, evidence=both)
-        return found.checked(Assumption.UNITS_ALIKE, True, evidence), None
+        return _counted(found.checked(Assumption.UNITS_ALIKE, True, evidence)), None
     assert conflicting is not None
     alone = dies / conflicting.planes
     if conflicting.planes > 1 and (low <= alone <= high or abs(units / alone - 1) < UNSURE):
         said = say("planes_apart", dies=dies, planes=conflicting.planes, **shown)
         found = known(alone, said, detail=detail, evidence=both)
-        return found.checked(Assumption.UNITS_ALIKE, True, evidence), None
+        return _counted(found.checked(Assumption.UNITS_ALIKE, True, evidence)), None
     if units < dies and conflicting.may_need_same_pages(depths, rates):
         why = say("parallel_units.measured", gain=gain, unit_s=fit.unit_s, **shown)
         return _planes_together(why, conflicting, detail, both), None
+    if units > dies and not alike:
+        why = say("parallel_units.hang", units=units, unit_s=fit.unit_s)
+        return _without_curve(why, gain, conflicting, detail, evidence), None
     # Conflicts count, while the curve estimates. A smaller estimate may come from something that
     # units share, such as channels, which the network does not have; or places conflict that are on
     # different units.
@@ -331,7 +366,7 @@ def told(
     said = say("independent", dies=dies, **shown)
     found = known(value, said, bounds=bounds, detail=detail, evidence=both)
     return (
-        found.checked(Assumption.UNITS_ALIKE, False, evidence, covered=True),
+        _counted(found.checked(Assumption.UNITS_ALIKE, False, evidence, covered=True)),
         known(units / dies, say("measured", dies=dies, units=units), evidence=both),
     )
 
@@ -358,7 +393,12 @@ def _without_curve(
         said = say("carried", path=conflicting.path_s, each=each_s, units=units, why=why)
         return unknown(said, detail=detail, evidence=both)
     code = "conflicts_alone" if gain <= conflicting.dies else "conflicts_alone_more"
-    return known(conflicting.dies, say(code, why=why), detail=detail, evidence=both)
+    return _counted(known(conflicting.dies, say(code, why=why), detail=detail, evidence=both))
+
+
+def _counted(found: Answer) -> Answer:
+    """The answer of a count, for which reads need not take equally long."""
+    return found.checked(Assumption.READS_ALIKE, None)
 
 
 def _planes_together(
