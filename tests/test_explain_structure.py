@@ -235,6 +235,20 @@ def test_quicker_data_elsewhere_make_no_more_units(alone_us: float) -> None:
     assert (found.value == 8) == (alone_us > 55)
 
 
+@pytest.mark.parametrize("paired", [True, False])
+def test_without_pairs_of_reads_units_may_be_planes_of_dies(paired: bool) -> None:
+    """Pairs of reads alone tell planes that read together from dies."""
+    run = FakeRun()
+    (Drive(dies=32) if paired else Drive(dies=32, pair_s={})).probed(run)
+    dies, stripe = (ask(view_of(run)) for ask in (die_conflicts.dies, die_conflicts.stripe))
+    assert dies.value == (32 if paired else None)
+    assert paired or dies.said.code == "no_pairs"
+    assert stripe.value == 4 * KIB
+    assert stripe.interval == (None if paired else (4 * KIB, 32 * KIB))
+    holds = {check.assumption: check.holds for check in stripe.checks}
+    assert holds == ({Assumption.NO_PLANES: True} if paired else {})
+
+
 @pytest.mark.parametrize(("rate", "told"), [(180e6, True), (440e6, False)])
 def test_a_page_holds_more_than_its_stripe_where_large_reads_outrun_the_dies(
     rate: float, told: bool

@@ -28,6 +28,7 @@ class Assumption(StrEnum):
     CONFLICTS_ON_DIES = "conflicts_on_dies"
     WAITS_FOR_CHANNEL = "waits_for_channel"
     PLANES_WAIT = "planes_wait"
+    NO_PLANES = "no_planes"
     NOT_HASHED = "not_hashed"
     ONE_PLANE = "one_plane"
     ARRAY_LONGEST = "array_longest"

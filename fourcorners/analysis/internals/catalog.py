@@ -206,7 +206,7 @@ CATALOG: tuple[Asked, ...] = (
 
     Asked("stripe_bytes", "Stripe: what lies on one die before the next", "B", _DISCRETE,
         conflicting_reads.windows, die_conflicts.stripe, (), Of.FLASH,
-        assumes=(Assumption.CONFLICTS_ON_DIES, Assumption.PLANES_WAIT)),
+        assumes=(Assumption.CONFLICTS_ON_DIES, Assumption.PLANES_WAIT, Assumption.NO_PLANES)),
     Asked("page_bytes", "Page: what one read of a die brings", "B", _DISCRETE,
         _conflicting("window", "across"), die_conflicts.page, ("mapping_unit",), Of.FLASH,
         conflicting_reads.windows,
@@ -214,7 +214,8 @@ CATALOG: tuple[Asked, ...] = (
     Asked("dies", "Dies that work at the same time", "1", _DISCRETE,
         _conflicting("window", "pair"), die_conflicts.dies, ("log_blocks",), Of.FLASH,
         conflicting_reads.windows,
-        assumes=(Assumption.PLANES_WAIT, Assumption.NOT_HASHED, Assumption.BEGINNING_HAS_ALL)),
+        assumes=(Assumption.PLANES_WAIT, Assumption.NO_PLANES, Assumption.NOT_HASHED,
+                 Assumption.BEGINNING_HAS_ALL)),
     Asked("planes_per_die", "Planes of a die that read together", "1", _DISCRETE, channels.asked,
         channels.planes_per_die, (), Of.FLASH, conflicting_reads.windows,
         assumes=(Assumption.PLANES_WAIT,)),

@@ -28,6 +28,7 @@ from fourcorners.analysis.internals.flash.strided_reads import Unread
 from fourcorners.analysis.internals.link.generation import LARGE
 from fourcorners.analysis.internals.thresholds import TWICE
 from fourcorners.analysis.internals.view import PointAxis, View, ids
+from fourcorners.finding import RESOLUTION
 from fourcorners.sentences import Said, say
 
 _CHIP_PAGE_MAX_BYTES = 16 * 2**10
@@ -71,16 +72,19 @@ def stripe(view: View) -> Answer:
             if levels is not None and levels.are_first:
                 part = unread.stripe_bytes or 0
                 said = say("planes_first", planes=levels.planes, part=part)
-                return _once(view, unread, levels.planes * part, said)
+                found = _once(view, unread, levels.planes * part, said)
+                return found.checked(Assumption.NO_PLANES, None)
             said = say("once_read", turn=unread.turn_bytes)
-            return _once(view, unread, unread.stripe_bytes, said)
+            found = _once(view, unread, unread.stripe_bytes, said)
+            return _unless_planes(view, found, unread.dies)
         return unknown(_no_stripe(view, seen), detail=detail, evidence=evidence)
     beyond = next(w for w in seen.window if w > max(stripe, seen.grid_bytes))
     detail["goodness"] = {"spread_within": _spread(seen, stripe)}
     if levels is not None and levels.are_first:
         said = say("planes_first", planes=levels.planes, part=stripe)
         both = [*evidence, *ids(points(view, *PAIRS))]
-        return known(stripe * levels.planes, said, detail=detail, evidence=both)
+        found = known(stripe * levels.planes, said, detail=detail, evidence=both)
+        return found.checked(Assumption.NO_PLANES, None)
     if view.once(planes_follow):
         both = [*evidence, *ids(points(view, *PAIRS))]
         return unknown(say("planes_follow", part=stripe), detail=detail, evidence=both)
@@ -88,7 +92,8 @@ def stripe(view: View) -> Answer:
         both = [*evidence, *ids(points(view, "pair"))]
         return unknown(say("of_parts", part=stripe, turn=seen.turn), detail=detail, evidence=both)
     said = say("measured", beyond=beyond, gain=seen.window[beyond] / seen.one_die)
-    return known(stripe, said, detail=detail, evidence=evidence)
+    found = known(stripe, said, detail=detail, evidence=evidence)
+    return _unless_planes(view, found, seen.units)
 
 
 def page(view: View) -> Answer:
@@ -195,7 +200,8 @@ def _dies(view: View) -> Answer:
             return _of_units(view, _once(view, unread, unread.dies, said))
         if one := view.once(one_unit):
             said = say("one_alone", each_s=one.each_s)
-            return known(1, said, detail=detail, evidence=one.evidence)
+            found = known(1, said, detail=detail, evidence=one.evidence)
+            return found.checked(Assumption.NO_PLANES, None)
         return unknown(_no_stripe(view, seen), detail=detail, evidence=evidence)
     if turn is None:
         distance = seen.first_conflict
@@ -240,16 +246,31 @@ def _of_units(view: View, units: Answer) -> Answer:
     """The number of dies, from that of units: planes that a die reads together are none."""
     measured, levels = points(view, *PAIRS), view.once(shown_levels)
     both = [*(units.evidence or ()), *ids(measured)]
-    if measured and levels is None:
-        said = say("no_levels", units=round(units.value or 0))
-        return unknown(said, detail=units.detail, evidence=both)
+    if levels is None and (units.value or 0) > 1:
+        said = say("no_levels" if measured else "no_pairs", units=round(units.value or 0))
+        none = unknown(said, detail=units.detail, evidence=both)
+        return replace(none, checks=units.checks)
     if levels is None or levels.planes == 1:
-        return units
+        return units.checked(Assumption.NO_PLANES, True if measured else None, ids(measured))
     said = say("planes", units=levels.units, planes=levels.planes, wait=levels.wait[DIE])
     detail = {**units.detail, "units": levels.units}
     # That a read waits for all of another shows what takes turns, a die or a chip of several; which
     # of them it is was not tested.
-    return replace(known(levels.dies, said, detail=detail, evidence=both), checks=units.checks)
+    dies = replace(known(levels.dies, said, detail=detail, evidence=both), checks=units.checks)
+    return dies.checked(Assumption.NO_PLANES, None)
+
+
+def _unless_planes(view: View, found: Answer, units: int | None) -> Answer:
+    """The answer that each place holds a stripe, with the test of whether several are planes of one
+    die that read together. Only pairs of reads show that: without them the stripe is up to as many
+    times as large as a die has planes."""
+    measured = points(view, *PAIRS)
+    if measured:
+        return found.checked(Assumption.NO_PLANES, True, ids(measured))
+    part = found.value or 0.0
+    detail = {**found.detail, "interval": RESOLUTION}
+    most = part * min(PLANES_MAX, units or PLANES_MAX)
+    return replace(found, interval=(part, most), detail=detail)
 
 
 def _across(seen: Seen) -> dict[str, Any]:
