@@ -18,15 +18,22 @@ from fourcorners.analysis.internals.nand import erasures
 ERASE, PROGRAM, UNIT, FILL_RATE = 2.4e-3, 0.66e-3, 2 * MIB, 95e6
 
 
-def _erase(monkeypatch: pytest.MonkeyPatch, waited_s: float, lost_s: float) -> Answer:
-    """What is said of a drive of which 130 reads waited so long, and others for a program; writes
-    lose so much time for every 2 MiB."""
+def _erase(
+    monkeypatch: pytest.MonkeyPatch,
+    waited_s: float,
+    lost_s: float,
+    late_s: float = 4e-5,
+    every: int = 60,
+) -> Answer:
+    """What is said of a drive of which one read of so many waited so long, less up to ``late_s``,
+    and others for a program; writes lose so much time for every 2 MiB."""
     chance = np.random.default_rng(2)
     seconds = np.full(8000, 1e-4)
     seconds[::8] += chance.uniform(0, PROGRAM, 1000)
-    seconds[::60] = waited_s - chance.uniform(0, 4e-5, len(seconds[::60])) + 1e-4
+    seconds[::every] = waited_s - chance.uniform(0, late_s, len(seconds[::every])) + 1e-4
     reads = Waits(np.arange(8000) % 8, np.linspace(0, 130 * UNIT, 8000), seconds, 50e6)
-    found = Cycle(UNIT, 1e3, waited_s, 130.0, 0.99, 0.95 * waited_s, 99.0)
+    level_s = 0.95 * waited_s - late_s
+    found = Cycle(UNIT, 1e3, waited_s, 130.0, 0.99, level_s, 99.0)
     run = FakeRun()
     for stage, bytes_per_second in (
         ("fill", FILL_RATE),
@@ -56,6 +63,18 @@ def _erase(monkeypatch: pytest.MonkeyPatch, waited_s: float, lost_s: float) -> A
     answer = erasures.erase(view_of(run))
     assert answer is not None
     return answer
+
+
+def test_where_reads_came_at_any_time_of_erasures_what_writes_lose_tells_their_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """67 reads that came up to half an erasure late leave a fifth to either side."""
+    found = _erase(monkeypatch, ERASE, ERASE, late_s=ERASE / 2, every=120)
+    assert found.value == pytest.approx(ERASE, rel=0.01)
+    assert found.said.code == "lost"
+    # Dies that erase one after the other lose more, which is none of the times that reads leave.
+    found = _erase(monkeypatch, ERASE, 3 * ERASE, late_s=ERASE / 2, every=120)
+    assert found.said.code == "measured"
 
 
 @pytest.mark.parametrize(

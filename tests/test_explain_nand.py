@@ -85,6 +85,16 @@ def test_the_time_of_an_erasure_is_within_its_interval_as_often_as_it_says(sprea
     assert held >= 0.75 * DRAWN
 
 
+def test_reads_that_come_late_do_not_shorten_an_erasure() -> None:
+    """The interval reaches down to the median wait, but the likeliest time is not half as far."""
+    chance = np.random.default_rng(1)
+    waits = 4e-3 * (1 + 0.01 * chance.standard_normal(300)) - chance.exponential(1.2e-3, 300)
+    fitted = fit_erase(waits, 1.4e-3)
+    assert fitted is not None
+    assert fitted.seconds == pytest.approx(4e-3, rel=0.02)
+    assert fitted.interval_s[0] < 3.4e-3
+
+
 def test_some_reads_that_come_late_in_step_widen_the_interval() -> None:
     """Unless they are as much shorter as a program that the others may wait for besides."""
     waits = np.concatenate([np.full(40, 2.1e-3), np.full(20, 3e-3)])

@@ -48,7 +48,8 @@ may be anything, reads may have come late in step, and the longer waits be the e
 _SHARP_MIN = 0.1
 """If fewer of the waits than this are within the tolerance of the fit, they do not end sharply,
 and their median may be the erasure as well: how late reads came is then not told from how far
-erasures scatter."""
+erasures scatter. The interval reaches down to the median; the likeliest time stays what it is, as
+reads do come late."""
 
 _A_PROGRAM = 0.2
 """Waits that are longer by a program, within this share of it, are for the program that comes
@@ -71,6 +72,10 @@ waits held the truth where erasures scatter by 12 %."""
 
 _WAITS_MIN = 12
 """So many waits for the three parameters: four of each."""
+
+_WIDE = 0.1
+"""Where few reads come near the beginning of an erasure, all times within this share or more of the
+likeliest are about as likely. What writes lose then says which, if it is one of these times."""
 
 _TOLERANCE = 0.01
 """The tolerance of a time: the first waits are of blocks that were begun before."""
@@ -98,11 +103,13 @@ _PAGES = 16
 
 @dataclass(frozen=True)
 class EraseFit:
-    """The time of an erasure, its 90 % interval, and the number of waits that show it."""
+    """The time of an erasure, its 90 % interval, the number of waits that show it, and whether they
+    end sharply at that time."""
 
     seconds: float
     interval_s: tuple[float, float]
     count: int
+    sharp: bool = True
 
 
 def fit_erase(waited_s: Floats, level_s: float, program_s: float = 0.0) -> EraseFit | None:
@@ -141,9 +148,8 @@ def fit_erase(waited_s: Floats, level_s: float, program_s: float = 0.0) -> Erase
         if abs(far - times[top_at] - program_s) > _A_PROGRAM * program_s:
             return EraseFit((low + far) / 2, (low, far), len(w))
     near = np.abs(w / times[top_at] - 1) <= _TOLERANCE
-    if near.mean() < _SHARP_MIN and middle < low:
-        return EraseFit((middle + high) / 2, (middle, high), len(w))
-    return EraseFit(float(times[top_at]), (low, high), len(w))
+    sharp = near.mean() >= _SHARP_MIN or middle >= low
+    return EraseFit(float(times[top_at]), (low if sharp else middle, high), len(w), sharp)
 
 
 def _density(w: Floats, t: Floats, s: Floats, g: Floats) -> Floats:
@@ -190,7 +196,7 @@ def erase(view: View) -> Answer | None:
     less = np.count_nonzero((waited > 1.1 * longest_other) & (waited <= least))
     shown = waited[waited > least]
     behind_programs = in_step(shown, int(less), least, fitted.seconds)
-    if behind_programs or not ends_sharply(shown, least, fitted.seconds):
+    if behind_programs or not (fitted.sharp and ends_sharply(shown, least, fitted.seconds)):
         # They may have waited for one program more.
         low = min(low, fitted.seconds - longest_other)
     detail: dict[str, Any] = {"waits": fitted.count, "longest_s": float(beside.seconds.max())}
@@ -205,6 +211,9 @@ def erase(view: View) -> Answer | None:
         # All reads may have waited for a program as well, and nothing tells.
         low = min(low, (1 - _TOLERANCE) * fitted.interval_s[0] - longest_other)
         behind_programs |= value - low > UNSURE * low
+    elif high - low > 2 * _WIDE * value and low <= lost <= high:
+        value, said = lost, say("lost", waits=fitted.count, low=low, high=high)
+        evidence += [m.recording for m in (*FILL(view)[:1], *LAID(view))]
     if behind_programs or high - low > 2 * UNSURE * value:
         why = say("unsure", low=low, high=high) if low > 0 else say("no_least", high=high)
         return unknown(why, detail=detail, evidence=evidence)
