@@ -154,6 +154,7 @@ pub fn foreign_conformance(
             Outcome::Passed => (check.wanted, Some(true), String::new()),
             Outcome::Failed(why) => (check.wanted, Some(false), why),
             Outcome::NotOffered => (check.wanted, None, String::new()),
+            Outcome::NotMade => (check.wanted, None, "not checked, as it is no drive".into()),
         })
         .collect())
 }

@@ -15,7 +15,7 @@ from fourcorners.target.target import check_seed, io_limit_ns
 @dataclass(frozen=True)
 class ProtocolCheck:
     """One check: what is ``wanted``, as a sentence without its end; whether it ``holds``, ``None``
-    where the drive does not say that it can; and ``why`` not."""
+    where the drive does not say that it can, or it was not checked; and ``why`` not."""
 
     wanted: str
     holds: bool | None

@@ -1,6 +1,7 @@
 //! Standard input and output of the child, with a limit on how long it may be silent.
 
 use crate::ForeignError;
+use crate::record::{printed, prints};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{ErrorKind, Read, Write};
 use std::process::{ChildStdin, ChildStdout};
@@ -123,8 +124,10 @@ impl Pipes {
         }
         let woken = self.buffer[self.used..].iter().take_while(|byte| **byte == b'\n').count();
         if woken == 0 {
-            let message = "it writes records to its output although it has mapped the rings";
-            return Err(Silence::Other(ForeignError::Protocol(message.into())));
+            let records = "it writes records to its output although it has mapped the rings";
+            let message = printed(&self.buffer[self.used..])
+                .map_or_else(|| records.to_string(), |words| prints(&words));
+            return Err(Silence::Other(ForeignError::Protocol(message)));
         }
         self.used += woken;
         Ok(())

@@ -31,6 +31,21 @@ pub const FUA: u8 = 1;
 /// The drive has no such number.
 pub const UNKNOWN: u64 = u64::MAX;
 
+/// The text at the beginning of what a child sent, up to the end of its line; `None` where these
+/// are no words: the second to fourth byte of an answer are zero.
+pub fn printed(bytes: &[u8]) -> Option<String> {
+    const WORD_BYTES: usize = 4;
+    let is_text = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    let length = bytes.iter().take_while(|byte| is_text(byte)).count();
+    let text = str::from_utf8(&bytes[..length]).expect("ASCII").trim();
+    (length >= WORD_BYTES).then(|| text.lines().next().unwrap_or_default().to_string())
+}
+
+/// What is wrong with a child that sends such words.
+pub fn prints(words: &str) -> String {
+    format!("it prints to its standard output, which belongs to the protocol: {words:?}")
+}
+
 /// A request, a command or an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
@@ -113,6 +128,18 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_told_from_answers() {
+        let answer = Record { kind: kind::ADVANCED, time_ns: 0x2020_2020, ..Record::default() };
+        assert_eq!(printed(&answer.to_bytes()), None);
+        assert_eq!(printed(b"gc run\n\x20\0\0\0").as_deref(), Some("gc run"));
+        assert_eq!(
+            printed(b" 12 % done, 34 blocks are free\n").as_deref(),
+            Some("12 % done, 34 blocks are free")
+        );
+        assert_eq!(printed(b"\n\n"), None);
+    }
 
     #[test]
     fn a_record_travels_unchanged() {

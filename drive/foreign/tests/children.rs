@@ -125,6 +125,10 @@ fn a_child_that_is_wrong_is_one_sentence() {
         ("out.write(record(33, 0, 2000000))", "it was to stop at 1000000 ns"),
         ("out.write(record(77, 0, 5))", "a record of kind 77"),
         ("out.write(b'garbage' * 100)", "breaks the protocol"),
+        (
+            r"out.write(b'gc run\n' + record(33, 0, 5))",
+            "prints to its standard output, which belongs",
+        ),
         ("sys.exit('out of memory')", "out of memory"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "signal: 9"),
     ];
@@ -196,7 +200,7 @@ fn failures(words: &[&str]) -> Vec<(&'static str, String)> {
     assert_eq!(checks.len(), 13);
     let failed = checks.into_iter().filter_map(|check| match check.outcome {
         Outcome::Passed => None,
-        Outcome::NotOffered => panic!("{} is not offered", check.wanted),
+        Outcome::NotOffered | Outcome::NotMade => panic!("{} was not checked", check.wanted),
         Outcome::Failed(why) => Some((check.wanted, why)),
     });
     failed.collect()
@@ -225,6 +229,18 @@ fn the_reference_children_conform_and_what_breaks_one_is_found() {
     }
     assert!(found[1].1.contains("its last words: no TRIM"), "{}", found[1].1);
     assert!(found[2].1.contains("lost bytes 0 to 512"), "{}", found[2].1);
+}
+
+#[test]
+fn of_a_program_that_does_not_greet_nothing_else_is_checked() {
+    let folder = std::env::temp_dir();
+    let begin = Instant::now();
+    let checks = conformance(&command(&["sleep", "30"]), 1, Duration::from_secs(1), &folder);
+    assert!(begin.elapsed() < Duration::from_secs(10));
+    let why = "the drive's program has not answered for 1 s";
+    assert!(matches!(&checks[0].outcome, Outcome::Failed(said) if said.starts_with(why)));
+    assert_eq!(checks.len(), 13);
+    assert!(checks[1..].iter().all(|check| check.outcome == Outcome::NotMade));
 }
 
 #[test]

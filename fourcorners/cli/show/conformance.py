@@ -20,7 +20,12 @@ def show_conformance(
         for check in checks:
             say(f"{_SAID[check.holds]:<6}{check.wanted}" + (f": {check.why}" if check.why else ""))
         offered = [check for check in checks if check.holds is not None]
-        others = len(checks) - len(offered)
-        said = f"; the other {others} are of what the drive does not offer." if others else "."
+        others = [check for check in checks if check.holds is None]
+        said = "."
+        if others:
+            # What has a reason was not made; the others have none.
+            made = not any(check.why for check in others)
+            of = "are of what the drive does not offer" if made else "were not made"
+            said = f"; the other {len(others)} {of}."
         say(f"{len(offered) - len(wrong)} of {len(offered)} checks hold{said}")
     return EXIT_FAILED if wrong else 0
