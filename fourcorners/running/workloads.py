@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from fourcorners import wording
 from fourcorners.documents import changed
 from fourcorners.errors import TargetLostError, UserError
 from fourcorners.machine.conditions import Conditions
@@ -176,4 +177,4 @@ def _errors(recording: Recording) -> str:
         f"{count} × {os.strerror(number)} ({errno.errorcode.get(number, number)})"
         for number, count in sorted(counts.items())
     )
-    return f"{recording.error_count} I/Os failed: {kinds}"
+    return f"{wording.count(recording.error_count, 'I/O')} failed: {kinds}"
