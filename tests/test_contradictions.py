@@ -10,6 +10,8 @@ from fourcorners.sentences import say
 
 Given = dict[str, Any]
 
+ROWS = {"page_bytes": 4096, "dies": 16, "placement_by_address": 1}
+
 CASES: dict[str, tuple[Given, Given]] = {
     "kept_beside_no_cache": (
         {"dies": (8, "dies.once_read"), "read_cache_bytes": 0},
@@ -35,6 +37,10 @@ CASES: dict[str, tuple[Given, Given]] = {
     "part_of_its_parts": (
         {"superblock_bytes": 8192, "page_bytes": 16384},
         {"superblock_bytes": 2**20, "page_bytes": 16384},
+    ),
+    "no_whole_blocks": (
+        {"superblock_bytes": (521 * 2**16, "superblock_bytes.measured"), **ROWS},
+        {"superblock_bytes": (512 * 2**16, "superblock_bytes.measured"), **ROWS},
     ),
     "stalls_beside_superblock": (
         {"superblock_bytes": 8e6, "collection_stall_spacing": 16e6},
@@ -101,3 +107,27 @@ def test_an_erase_unit_that_regular_stalls_contradict_is_not_given() -> None:
     spacing = (None, "collection_stalls.contradict_erased")
     unlike = {"superblock_bytes": 2.4e6, "collection_stall_spacing": spacing}
     assert [f.value for f in withdrawn(_findings(unlike))] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("interval", "by_address", "given"),
+    [
+        ((520.5, 521.5), 1, False),
+        # One of these counts is a whole number of blocks.
+        ((511.5, 530.5), 1, True),
+        # So many counts are near a whole number of blocks by chance.
+        ((513.0, 522.0), 1, True),
+        # Parity or notes may take pages of each block.
+        ((520.5, 521.5), 0, True),
+    ],
+)
+def test_only_a_count_that_shows_no_whole_blocks_is_withdrawn(
+    interval: tuple[float, float], by_address: int, given: bool
+) -> None:
+    row = 16 * 4096
+    found = {f.name: f for f in _findings({**ROWS, "placement_by_address": by_address})}
+    unit = Finding("superblock_bytes", "", "measured", "So it is.", value=521.0 * row, unit="B",
+                   interval=(interval[0] * row, interval[1] * row),
+                   said=say("superblock_bytes.measured"))  # fmt: skip
+    told = withdrawn([*found.values(), unit])[-1]
+    assert (told.value is not None) == given

@@ -5,10 +5,12 @@ Each rule names the findings that it withdraws, and sees all findings of the run
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fourcorners import sentences
+from fourcorners.analysis.internals.nand.erasures import BLOCK_PAGES
 from fourcorners.finding import Finding
 from fourcorners.sentences import Said, say
 
@@ -108,6 +110,22 @@ def _parts(found: Findings) -> Said | None:
     return say("contradiction.part_of_its_parts") if smaller else None
 
 
+def _blocks(found: Findings) -> Said | None:
+    """Where addresses tell the die of the data, each die fills blocks of its own, and nothing but
+    the host's data: what all of them erase at a time is whole blocks. Elsewhere a part of the pages
+    may hold parity or what the drive notes."""
+    row_bytes = (_value(found, "page_bytes") or 0.0) * (_value(found, "dies") or 0.0)
+    low, high = (end(found, "superblock_bytes") for end in (_low, _high))
+    by_waits = _says(found, "superblock_bytes", ".measured")
+    if not (by_waits and _value(found, "placement_by_address") and row_bytes and low and high):
+        return None
+    low, high = low / row_bytes, high / row_bytes
+    # By chance every other count would be near a whole number of blocks.
+    if high - low > BLOCK_PAGES / 2 or math.ceil(low / BLOCK_PAGES) * BLOCK_PAGES <= high:
+        return None
+    return say("contradiction.no_whole_blocks", pages=(low + high) / 2)
+
+
 def _stalls(found: Findings) -> Said | None:
     name = "collection_stall_spacing"
     apart = _says(found, name, ".contradict_erased")
@@ -178,6 +196,7 @@ RULES: tuple[ContradictionRule, ...] = (
     ContradictionRule(("volatile_write_cache", "power_loss_protection"), _durable),
     ContradictionRule(("write_buffer_bytes", "write_drain_rate"), _through),
     ContradictionRule(("superblock_bytes",), _parts),
+    ContradictionRule(("superblock_bytes",), _blocks),
     ContradictionRule(("superblock_bytes", "collection_stall_spacing"), _stalls),
     ContradictionRule(("write_buffer_bytes", "write_drain_rate"), _once),
     ContradictionRule(("zones", "outer_rate", "inner_rate"), _zones),

@@ -97,7 +97,7 @@ _COHERENCE_MIN = 0.9
 """From this coherence on all waits of a place are whole periods apart. Planes that erase by
 themselves, one after the other, have less, and their period is a part of what one block takes."""
 
-_PAGES = 16
+BLOCK_PAGES = 16
 """Blocks of NAND have a multiple of so many pages (data sheets of 2006 to 2022)."""
 
 
@@ -294,9 +294,9 @@ def pages(view: View) -> Answer | None:
         return unknown(said, evidence=evidence)
     count, margin = found.unit_bytes / turn, found.margin_bytes / turn
     low, high = count - margin, count + margin
-    nearest = round(count / _PAGES) * _PAGES
+    nearest = round(count / BLOCK_PAGES) * BLOCK_PAGES
     detail = {"turn_bytes": turn, "erased_bytes": found.unit_bytes, "count": count}
-    if not low <= nearest <= high or high - low > _PAGES / 2 or not nearest:
+    if not low <= nearest <= high or high - low > BLOCK_PAGES / 2 or not nearest:
         said = say("no_whole_block", count=count)
         return unknown(said, detail=detail, evidence=evidence)
     planes, page, stripe = (view.value(n) for n in ("planes_per_die", "page_bytes", "stripe_bytes"))
