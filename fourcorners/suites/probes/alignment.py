@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from fourcorners.analysis.internals.view import moves_an_arm
 from fourcorners.manifest import Chart
 from fourcorners.suites.common import KIB, MIB, timed
 from fourcorners.suites.definition import Definition, Plan
@@ -27,8 +28,6 @@ SLOW_WRITE_S = 0.3e-3
 IOS_MIN = 16
 # Less than any block, more than any page.
 NEAR_BYTES = 64 * KIB
-# Small reads that take longer than this move an arm.
-ARM_READ_S = 1.5e-3
 # Disks have physical sectors of up to 4 KiB; larger writes show that none are larger.
 WHOLE_MAX_BYTES = 32 * KIB
 # So many random accesses of a disk that their mean is known to a fortieth of a turn.
@@ -124,9 +123,9 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             {"whole_bytes": count},
         )
 
-    def moves_an_arm(measured: MeasuredSoFar) -> bool:
-        reads = [1 / one.iops for id, one in measured.items() if id.startswith(f"{SENTINEL}/")]
-        return bool(reads) and min(reads) > ARM_READ_S
+    def has_an_arm(measured: MeasuredSoFar) -> bool:
+        reads_s = [1 / one.iops for id, one in measured.items() if id.startswith(f"{SENTINEL}/")]
+        return moves_an_arm(min(reads_s, default=0.0))
 
     # How long small writes take at all, so that each point gets as many as it needs.
     first = timed(
@@ -140,7 +139,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     def following(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
         if len(measured) > 1:
-            if any(id.startswith("whole/") for id in measured) or not moves_an_arm(measured):
+            if any(id.startswith("whole/") for id in measured) or not has_an_arm(measured):
                 return ()
             doublings = range((WHOLE_MAX_BYTES // sector).bit_length())
             return (drained(), *(whole(sector << doubling) for doubling in doublings))
@@ -182,7 +181,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
                 batches_max=3,
                 what="batches",
                 later=longest,
-                # What a disk does besides takes less than its points stay below this.
+                # So many points are the bound of a slow SSD. A disk's points take a second each,
+                # so that its forced writes stay below the same bound of time and volume.
                 later_count=30,
             ),
         ),

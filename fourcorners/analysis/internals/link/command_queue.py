@@ -48,8 +48,8 @@ seeks is unsure of. More is no matter of arms."""
 
 _CHOICE_OF_TWO = 1.5
 """One arm that takes the nearer of two outstanding reads serves them at most so many times as fast:
-the smaller of two times that are spread evenly from zero on is two thirds of their mean. Any part
-of a read that does not depend on the place, and that the farther read stays, leave less."""
+the smaller of two times that are spread evenly from zero on is two thirds of their mean. It is less
+where a part of each read does not depend on the place."""
 
 _CHOSEN_MIN = 3
 """So many depths show what most of them gain, and how their rates scatter."""

@@ -77,8 +77,8 @@ _PROGRAM_MIN_S = 50e-6
 lines, take 75 to 100 us (Kioxia's XL-Flash, Samsung's Z-NAND)."""
 
 _OF_PLANES = 0.5
-"""The interval has the transfers of planes that do not show, and need not assume that there are
-none, if these leave it so large a share of the least certainty for noise."""
+"""The interval includes the transfers of planes that do not show, if it is then at most this share
+as wide as the widest that is given; else the finding assumes that there are no such planes."""
 
 _REWRITE_S = 5e-3
 """No program takes as long (QLC: 3 ms): the drive does more for a forced write."""
