@@ -218,6 +218,24 @@ def test_one_rate_of_a_disk_may_be_that_of_its_link(
     assert told or found.said.code == "zones.one_rate"
 
 
+@pytest.mark.parametrize(("reads", "told"), [(100, True), (25, False)])
+def test_zones_that_differ_by_a_switch_of_tracks_are_not_counted(reads: int, told: bool) -> None:
+    """Each zone is slower by 1.2 MB/s. Reads that lose turns contain one switch of tracks more or
+    less, which of 25 reads is 1.8 % of their time without those turns."""
+    block, rate = 2**18, np.repeat(np.arange(60e6, 51e6, -1.2e6), 4)
+    run = FakeRun(10**9 * (len(rate) - 1) + 100 * block)
+    for place, each in enumerate(rate):
+        request_s = block / each + 1 / 120
+        name = f"probe-positions/at/{place}"
+        where: dict[str, Any] = {"offset_bytes": place * 10**9, "block_bytes": block}
+        run.add(name, "read", iops=1 / request_s, elapsed_s=reads * request_s, **where)
+        bounds = np.array([request_s]) * 1e9
+        run.histograms[name, "read"] = (bounds, bounds, np.array([reads]))
+    track = known(504320, say("any.value"), detail={"bytes_per_second": 60e6})
+    found = zones.count(view_of(run, rotation_rpm=7200, track_bytes=track, track_switch=1e-3))
+    assert (found.value, found.said.code) == ((8, "steps") if told else (None, "zones.small_steps"))
+
+
 @pytest.mark.parametrize(("unread", "low"), [(5 * 10**8, 40e6 * 40 / 48), (10**7, 40e6)])
 def test_another_zone_may_begin_behind_the_last_place(unread: int, low: float) -> None:
     inner = zones.inner_rate(view_of(_four_zones(unread), rotation_rpm=7200))

@@ -305,6 +305,8 @@ def count(view: View) -> Answer:
     number = len(zones.ranges)
     if number > 1 and _is_scattered(view, zones):
         return unknown(say("scatter", smallest=view.once(_step_min)), detail=zones.detail)
+    if merged := _merged_unseen(view, zones):
+        return merged
     ends = {"first": zones.rates[0], "last": zones.rates[-1]}
     said = say("one", **ends) if number == 1 else say("steps", steps=number - 1, **ends)
     answer = known(number, said, detail=zones.detail | {"goodness": zones.goodness})
@@ -319,6 +321,23 @@ def count(view: View) -> Answer:
 def _is_scattered(view: View, zones: _Zones) -> bool:
     """Whether the rates of places in one zone differ by more than the smallest step."""
     return zones.goodness["scatter_within_zones"] > view.once(_step_min)
+
+
+def _merged_unseen(view: View, zones: _Zones) -> Answer | None:
+    """The answer where other zones may differ by less than the smallest step that counts, since a
+    switch of tracks more or less is as large; ``None`` where the steps show that none does.
+
+    Zones whose tracks differ by equally many sectors have relative steps that differ by no more
+    than the rates at the edges do. Then a step too small to be seen excludes any that is larger
+    than it by more than this ratio.
+    """
+    least = view.once(_step_min)
+    steps = [1 - later / one for one, later in itertools.pairwise(zones.rates)]
+    smallest = min(steps, default=math.inf)
+    if least <= _STEP_MIN or smallest >= least * zones.rates[0] / zones.rates[-1]:
+        return None
+    said = say("zones.small_steps", steps=len(steps), smallest=smallest, least=least)
+    return unknown(said, detail=zones.detail)
 
 
 def outer_rate(view: View) -> Answer | None:
