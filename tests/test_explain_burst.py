@@ -14,7 +14,12 @@ from fourcorners.analysis.internals.answer import unknown
 from fourcorners.analysis.internals.caches import slc_cache, slowdown
 from fourcorners.analysis.internals.caches.buffer_line import Buffer, read_curve
 from fourcorners.analysis.internals.caches.burst_curve import Curve
-from fourcorners.analysis.internals.caches.cache_bend import cache_bytes, in_order, may_be_buffer
+from fourcorners.analysis.internals.caches.cache_bend import (
+    cache_bytes,
+    in_order,
+    may_be_buffer,
+    may_have_been_emptied,
+)
 from fourcorners.analysis.internals.caches.slowdown import Bend, find_bends, passes
 from fourcorners.sentences import say
 from fourcorners_validation.arena.drive_text import (
@@ -225,6 +230,20 @@ def test_the_rest_of_a_cache_is_no_buffer_before_it() -> None:
     add_burst(run, "probe-burst/short", curve_of((rest, 590e6), (268e6 - rest, 141e6)), "short")
     found = slc_cache.size(view_of(run, link_ceiling=1750e6, page_bytes=16384.0))
     assert found.value == pytest.approx(512 * MIB, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("fast_rate", "margin", "either"),
+    [(138e6, 27e6, True), (138e6, 9e6, False), (98e6, 27e6, False)],
+)
+def test_a_part_of_a_cache_that_was_emptied_may_show_as_a_buffer(
+    fast_rate: float, margin: float, either: bool
+) -> None:
+    """A cache of 466 MB is emptied of 185 MB before the short burst, or a buffer of 99 MB takes
+    these. A cache that is slower than the link cannot take them as fast."""
+    bend = Bend(466e6, fast_rate=fast_rate, slow_rate=64e6, misfit=0.0)
+    buffer = Buffer(99e6, margin, 138e6, 64e6, 0.0, 0.0, 0.0, 99e6)
+    assert may_have_been_emptied(bend, buffer, 281e6) is either
 
 
 @pytest.mark.parametrize("between", [30e6, 120e6])

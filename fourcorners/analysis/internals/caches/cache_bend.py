@@ -15,6 +15,7 @@ from fourcorners.analysis.internals.caches.buffer_line import (
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.caches.program_rounds import find_rounds
 from fourcorners.analysis.internals.caches.slowdown import NEAR_BEND, Bend
+from fourcorners.analysis.internals.thresholds import UNSURE
 
 LINK_SHARE = 0.985
 """From this ratio of the cache's rate to the link's on, the link is the limit: the buffer is empty
@@ -61,6 +62,21 @@ def cache_bytes(bend: Bend, curve: Curve, buffer: Buffer | None) -> tuple[float,
     left = 1 - bend.slow_rate / bend.fast_rate
     empty = bend.count_bytes - buffer.level_bytes / left
     return empty, empty - margin / left, max(full + margin, empty + margin / left)
+
+
+def may_have_been_emptied(bend: Bend, buffer: Buffer, size_bytes: float) -> bool:
+    """Whether what the short burst showed as a buffer may be a part of the cache that had been
+    emptied since the long burst, and makes the cache larger by more than a quarter: both are filled
+    at the rate of the link, and the buffer's size is not certain to a quarter.
+
+    Args:
+        bend: the bend of a long burst.
+        buffer: the write buffer that the short burst showed.
+        size_bytes: the size of the cache if there is such a buffer.
+    """
+    as_fast = bend.fast_rate >= LINK_SHARE * buffer.link_rate
+    unsure = buffer.margin_bytes > UNSURE * buffer.size_bytes
+    return as_fast and unsure and size_bytes < (1 - UNSURE) * bend.count_bytes
 
 
 def _round_bytes(curve: Curve, bend: Bend) -> float:

@@ -24,6 +24,7 @@ from fourcorners.analysis.internals.caches.cache_bend import (
     cache_bytes,
     in_order,
     may_be_buffer,
+    may_have_been_emptied,
 )
 from fourcorners.analysis.internals.caches.slowdown import SLOWER_MIN, Bend, find_bends, passes
 from fourcorners.analysis.internals.collection.parts import FILL, OVERWRITE, faster_at_random
@@ -290,7 +291,9 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
     A volume behind a host or a network has credits, which a pause renews, and shows no pages, no
     units of a map and no erasures; and a memory that answers all reads takes writes until it is
     full of them, as one of the host does, faster than a link carries them. A volume of several
-    media may be slower from a place on.
+    media may be slower from a place on. What the short burst wrote fast soon after the long one is
+    what a buffer takes each time, or, where its size is not certain, the cache had been emptied of
+    so much.
     """
     memory_s = view.once(memory_read_s)
     if memory_s is not None:
@@ -303,6 +306,11 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
     if generation.is_of_no_link(found.bend.fast_rate):
         said = say("slc_cache_bytes.no_link", size=found.sizes[0], rate=found.bend.fast_rate)
         return unknown(said, evidence=ids([found.burst]))
+    buffer, (size_bytes, low, high) = view.once(_known_buffer), found.sizes
+    if buffer is not None and may_have_been_emptied(found.bend, buffer, size_bytes):
+        before = found.bend.count_bytes
+        said = say("slc_cache_bytes.emptied", before=before, size=size_bytes)
+        return unknown(said, evidence=ids([found.burst, *write_buffer.SHORT(view)]))
     of_flash = [view.answer(name) for name in _OF_FLASH]
     if all(of_flash) and not any(answer.value for answer in of_flash if answer):
         said = say("slc_cache_bytes.no_flash", size=found.sizes[0])
@@ -310,7 +318,6 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
     if alike := generation.met_by_reads(view, found.bend.slow_rate):
         said = say("slc_cache_bytes.credits", size=found.sizes[0], rate=found.bend.slow_rate)
         return unknown(said, evidence=[*ids([found.burst]), *ids(alike)])
-    low, high = found.sizes[1:]
     if found.burst in FILL(view) and (places := other_causes.by_place(view, low, high)):
         said = say("slc_cache_bytes.by_place", size=found.sizes[0], faster=places.ratio)
         return unknown(said, evidence=ids([found.burst, *places.shown]))
