@@ -18,7 +18,7 @@ from fourcorners.analysis.internals.caches.cache_bend import (
     cache_bytes,
     in_order,
     may_be_buffer,
-    may_have_been_emptied,
+    may_be_emptied_cache,
 )
 from fourcorners.analysis.internals.caches.slowdown import Bend, find_bends, passes
 from fourcorners.sentences import say
@@ -243,7 +243,22 @@ def test_a_part_of_a_cache_that_was_emptied_may_show_as_a_buffer(
     these. A cache that is slower than the link cannot take them as fast."""
     bend = Bend(466e6, fast_rate=fast_rate, slow_rate=64e6, misfit=0.0)
     buffer = Buffer(99e6, margin, 138e6, 64e6, 0.0, 0.0, 0.0, 99e6)
-    assert may_have_been_emptied(bend, buffer, 281e6) is either
+    assert may_be_emptied_cache(bend, buffer, 281e6) is either
+
+
+def test_a_cache_of_two_possible_sizes_has_a_direct_rate_but_no_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = filled((466e6, 138e6), (1000e6, 64e6))
+    buffer = Buffer(99e6, 27e6, 138e6, 64e6, 0.0, 0.0, 0.0, 99e6)
+    monkeypatch.setattr(slc_cache, "_known_buffer", lambda _: buffer)
+    view = view_of(run, **OF_FLASH)
+    size, rate = slc_cache.size(view), slc_cache.direct_rate(view)
+    assert (size.value, size.said.code) == (None, "slc_cache_bytes.emptied")
+    assert size.said.parameters["before"] == pytest.approx(466e6, rel=0.01)
+    assert size.said.parameters["size"] == pytest.approx(281e6, rel=0.01)
+    assert rate is not None
+    assert rate.value == pytest.approx(64e6, rel=0.01)
 
 
 @pytest.mark.parametrize("between", [30e6, 120e6])

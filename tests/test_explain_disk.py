@@ -220,8 +220,8 @@ def test_one_rate_of_a_disk_may_be_that_of_its_link(
 
 @pytest.mark.parametrize(("reads", "told"), [(100, True), (25, False)])
 def test_zones_that_differ_by_a_switch_of_tracks_are_not_counted(reads: int, told: bool) -> None:
-    """Each zone is slower by 1.2 MB/s. Reads that lose turns contain one switch of tracks more or
-    less, which of 25 reads is 1.8 % of their time without those turns."""
+    """Each zone is slower by 1.2 MB/s, which is 2 % or more. Reads that lose turns contain one
+    switch of tracks more or less, which of 25 reads is 0.9 % of their time without those turns."""
     block, rate = 2**18, np.repeat(np.arange(60e6, 51e6, -1.2e6), 4)
     run = FakeRun(10**9 * (len(rate) - 1) + 100 * block)
     for place, each in enumerate(rate):

@@ -64,19 +64,25 @@ def cache_bytes(bend: Bend, curve: Curve, buffer: Buffer | None) -> tuple[float,
     return empty, empty - margin / left, max(full + margin, empty + margin / left)
 
 
-def may_have_been_emptied(bend: Bend, buffer: Buffer, size_bytes: float) -> bool:
-    """Whether what the short burst showed as a buffer may be a part of the cache that had been
-    emptied since the long burst, and makes the cache larger by more than a quarter: both are filled
-    at the rate of the link, and the buffer's size is not certain to a quarter.
+def may_be_emptied_cache(bend: Bend, buffer: Buffer, size_bytes: float) -> bool:
+    """Whether the buffer that the short burst showed may be room that the cache had made since the
+    long burst, so that the cache holds over a quarter more.
+
+    Both are then filled at the rate of the link. A buffer whose size is certain to a quarter drains
+    as evenly as a buffer does, and counts as one.
 
     Args:
         bend: the bend of a long burst.
         buffer: the write buffer that the short burst showed.
         size_bytes: the size of the cache if there is such a buffer.
     """
-    as_fast = bend.fast_rate >= LINK_SHARE * buffer.link_rate
     unsure = buffer.margin_bytes > UNSURE * buffer.size_bytes
-    return as_fast and unsure and size_bytes < (1 - UNSURE) * bend.count_bytes
+    return unsure and _as_fast(bend, buffer) and size_bytes < (1 - UNSURE) * bend.count_bytes
+
+
+def _as_fast(bend: Bend, buffer: Buffer) -> bool:
+    """Whether a burst before its bend is as fast as a buffer is filled."""
+    return bend.fast_rate >= LINK_SHARE * buffer.link_rate
 
 
 def _round_bytes(curve: Curve, bend: Bend) -> float:
@@ -115,7 +121,7 @@ def may_be_buffer(
     """
     held = bend.count_bytes * (1 - bend.slow_rate / bend.fast_rate)
     if buffer is not None:
-        return held <= 2 * buffer.size_bytes and bend.fast_rate >= LINK_SHARE * buffer.link_rate
+        return held <= 2 * buffer.size_bytes and _as_fast(bend, buffer)
     if held > most_bytes:
         return False
     if short is None:

@@ -24,7 +24,7 @@ from fourcorners.analysis.internals.caches.cache_bend import (
     cache_bytes,
     in_order,
     may_be_buffer,
-    may_have_been_emptied,
+    may_be_emptied_cache,
 )
 from fourcorners.analysis.internals.caches.slowdown import SLOWER_MIN, Bend, find_bends, passes
 from fourcorners.analysis.internals.collection.parts import FILL, OVERWRITE, faster_at_random
@@ -218,9 +218,9 @@ def size(view: View) -> Answer:
     """Finds how many bytes of a long burst the cache takes before the burst slows down for good."""
     search = view.once(_search)
     if search.found is not None:
-        if other := _other_cause(view, search.found):
-            return other
         found = search.found
+        if other := _other_cause(view, found) or _two_sizes(view, found):
+            return other
         value, low, high = found.sizes
         said = say("measured", fast=found.bend.fast_rate, slow=found.bend.slow_rate)
         evidence = ids([found.burst])
@@ -282,6 +282,17 @@ def _hidden_buffer(view: View, found: _Found) -> float:
     return min(max(bend.count_bytes - rate * bend_s, 0.0), BUFFER_MAX)
 
 
+def _two_sizes(view: View, found: _Found) -> Answer | None:
+    """The answer where the short burst, soon after the long one, was fast because a write buffer
+    takes so much each time, or because the cache had become empty by so much: each of them means
+    another size of the cache. ``None`` where both sizes are nearly the same, or it shows which."""
+    buffer, size_bytes, before = view.once(_known_buffer), found.sizes[0], found.bend.count_bytes
+    if buffer is None or not may_be_emptied_cache(found.bend, buffer, size_bytes):
+        return None
+    said = say("slc_cache_bytes.emptied", before=before, size=size_bytes)
+    return unknown(said, evidence=ids([found.burst, *write_buffer.SHORT(view)]))
+
+
 def _other_cause(view: View, found: _Found) -> Answer | None:
     """The answer where something other than a cache may have slowed down the burst; else ``None``.
 
@@ -291,9 +302,7 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
     A volume behind a host or a network has credits, which a pause renews, and shows no pages, no
     units of a map and no erasures; and a memory that answers all reads takes writes until it is
     full of them, as one of the host does, faster than a link carries them. A volume of several
-    media may be slower from a place on. What the short burst wrote fast soon after the long one is
-    what a buffer takes each time, or, where its size is not certain, the cache had been emptied of
-    so much.
+    media may be slower from a place on.
     """
     memory_s = view.once(memory_read_s)
     if memory_s is not None:
@@ -306,11 +315,6 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
     if generation.is_of_no_link(found.bend.fast_rate):
         said = say("slc_cache_bytes.no_link", size=found.sizes[0], rate=found.bend.fast_rate)
         return unknown(said, evidence=ids([found.burst]))
-    buffer, (size_bytes, low, high) = view.once(_known_buffer), found.sizes
-    if buffer is not None and may_have_been_emptied(found.bend, buffer, size_bytes):
-        before = found.bend.count_bytes
-        said = say("slc_cache_bytes.emptied", before=before, size=size_bytes)
-        return unknown(said, evidence=ids([found.burst, *write_buffer.SHORT(view)]))
     of_flash = [view.answer(name) for name in _OF_FLASH]
     if all(of_flash) and not any(answer.value for answer in of_flash if answer):
         said = say("slc_cache_bytes.no_flash", size=found.sizes[0])
@@ -318,6 +322,7 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
     if alike := generation.met_by_reads(view, found.bend.slow_rate):
         said = say("slc_cache_bytes.credits", size=found.sizes[0], rate=found.bend.slow_rate)
         return unknown(said, evidence=[*ids([found.burst]), *ids(alike)])
+    low, high = found.sizes[1:]
     if found.burst in FILL(view) and (places := other_causes.by_place(view, low, high)):
         said = say("slc_cache_bytes.by_place", size=found.sizes[0], faster=places.ratio)
         return unknown(said, evidence=ids([found.burst, *places.shown]))
@@ -362,6 +367,8 @@ def recovered_share(view: View) -> Answer | None:
     recovery = view.once(_recovery)
     if found is None or recovery is None or recovery.is_none or _other_cause(view, found):
         return None
+    if unsure := _two_sizes(view, found):
+        return unsure
     detail = {"goodness": {"misfit": recovery.misfit}}
     share, said = recovery.share, say("measured")
     evidence = recovery.evidence

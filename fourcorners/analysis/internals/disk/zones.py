@@ -305,8 +305,8 @@ def count(view: View) -> Answer:
     number = len(zones.ranges)
     if number > 1 and _is_scattered(view, zones):
         return unknown(say("scatter", smallest=view.once(_step_min)), detail=zones.detail)
-    if merged := _merged_unseen(view, zones):
-        return merged
+    if hidden := _steps_hidden(view, zones):
+        return hidden
     ends = {"first": zones.rates[0], "last": zones.rates[-1]}
     said = say("one", **ends) if number == 1 else say("steps", steps=number - 1, **ends)
     answer = known(number, said, detail=zones.detail | {"goodness": zones.goodness})
@@ -323,13 +323,14 @@ def _is_scattered(view: View, zones: _Zones) -> bool:
     return zones.goodness["scatter_within_zones"] > view.once(_step_min)
 
 
-def _merged_unseen(view: View, zones: _Zones) -> Answer | None:
-    """The answer where other zones may differ by less than the smallest step that counts, since a
-    switch of tracks more or less is as large; ``None`` where the steps show that none does.
+def _steps_hidden(view: View, zones: _Zones) -> Answer | None:
+    """The answer where a switch of tracks more or less raises the smallest step that counts, and
+    other zones may differ by less than that; ``None`` where this cannot be.
 
-    Zones whose tracks differ by equally many sectors have relative steps that differ by no more
-    than the rates at the edges do. Then a step too small to be seen excludes any that is larger
-    than it by more than this ratio.
+    It assumes that the sectors of a track change by the same number from each zone to the next. The
+    relative steps of the rate then differ by no more than the rates of the first and the last zone
+    do. If even the smallest step that was found is larger by this ratio than what counts, no step
+    is too small to count.
     """
     least = view.once(_step_min)
     steps = [1 - later / one for one, later in itertools.pairwise(zones.rates)]
