@@ -116,6 +116,42 @@ def test_large_reads_show_what_the_link_carries_where_writes_wait_for_the_medium
         assert finding(view_of(run, **known)).value == told
 
 
+@pytest.mark.parametrize(
+    ("gain", "scatter", "link", "told"),
+    [
+        (1.0, 0.03, 600e6, 0),
+        # Chance may hide a gain of a half.
+        (1.0, 0.1, 600e6, None),
+        (1.3, 0.03, 600e6, None),
+        # No drive would be as much faster on this link.
+        (1.0, 0.03, 140e6, None),
+        (1.6, 0.03, 600e6, None),
+    ],
+)
+def test_rates_that_scatter_show_that_no_half_is_saved(
+    monkeypatch: pytest.MonkeyPatch, gain: float, scatter: float, link: float, told: float | None
+) -> None:
+    run, paces = FakeRun(), {}
+    order = ("incompressible", "compressible:2", "incompressible", "repeated", "compressible:50")
+    for number, data in enumerate((*order, "incompressible")):
+        point: dict[str, Any] = {"counted": True, "data": data, "block_bytes": MIB}
+        recording = f"probe-content/{data}/{number}"
+        paces[recording] = 100e6 * (1 + (-1) ** number * scatter)
+        paces[recording] *= 1.0 if data == "incompressible" else gain
+        run.add(recording, "write", iops=paces[recording] / MIB, elapsed_s=0.64, **point)
+
+    def pace(_: object, m: Measured) -> Curve:
+        count = np.arange(1, 65, dtype=np.float64) * MIB
+        return Curve(count / paces[m.recording], count)
+
+    monkeypatch.setattr(data_reduction, "completion_curve", pace)
+    known = {"link_ceiling": link, "volatile_write_cache": 1.0}
+    for finding in (data_reduction.compression, data_reduction.deduplication):
+        answer = finding(view_of(run, **known))
+        assert answer.value == told
+        assert told is not None or answer.said.code == "compression.drift"
+
+
 def test_a_slow_link_hides_both(tmp_path: Path) -> None:
     sections = small_ssd(
         link={"line_rate": GigabitsPerSecond(1.5)},

@@ -18,7 +18,8 @@ from rich.console import Console
 import fourcorners as fc
 from fourcorners.analysis import artefacts, internals
 from fourcorners.analysis.internals.method import futile, settling
-from fourcorners.analysis.internals.method.doubt import UNAFFECTED, WRITING, Doubts
+from fourcorners.analysis.internals.method.doubt import UNAFFECTED, Doubts
+from fourcorners.analysis.internals.method.drift import WRITING
 from fourcorners.analysis.internals.view import View
 from fourcorners.analysis.joined import Joined
 from fourcorners.analysis.source import Measured
@@ -355,6 +356,45 @@ def test_probes_that_begin_alike_have_what_writes_left_in_their_first_points(
     assert {f.said.code for f in drifts.values() if f.said} == {
         "drift.settled" if left_out else "drift.measured"
     }
+
+
+_SLOW, _LATER, _STAYS = (1.2e-3, 0.41e-3, 0.41e-3), (1.2e-3, 1.19e-3, 0.42e-3), (1.2e-3,) * 3
+
+
+@pytest.mark.parametrize(
+    ("series_s", "own"),
+    [
+        ((_SLOW, _LATER, _STAYS), READS[:2]),
+        ((_SLOW, _LATER, _SLOW), READS),
+        # It ended once only, was of another strength, or began again in the middle.
+        ((_SLOW, _STAYS, _STAYS), []),
+        ((_SLOW, (0.8e-3, 0.41e-3, 0.41e-3), _STAYS), []),
+        ((_SLOW, _LATER, (0.41e-3, 0.41e-3, 0.41e-3)), []),
+        ((_SLOW, (0.41e-3, 1.2e-3, 0.41e-3), _STAYS), []),
+    ],
+)
+def test_reads_of_two_times_that_begin_with_each_probe_are_the_drives_own(
+    series_s: Sequence[Sequence[float]], own: list[str]
+) -> None:
+    """Too little for a program that takes three times as long as a read, but always the same."""
+    run = _begins_slow(*series_s)
+    doubts = Doubts.of(view_of(run), ())
+    assert sorted(doubts.own) == sorted(own)
+    assert bool(doubts.disturbing) == (not own)
+    codes = [f.said.code for f in doubts.drifts if f.said and f.detail["test"] in own]
+    assert codes == ["drift.own"] * len(own)
+
+
+def test_reads_that_wait_for_any_part_of_other_requests_scatter() -> None:
+    run = _begins_slow(_SLOW, _LATER, _STAYS)
+    for row in run.rows:
+        row["latency_min_s"], row["latency_max_s"] = 1e-6, 1.0
+    assert Doubts.of(view_of(run), ()).own
+    for (recording, _), (low, _, count) in run.histograms.items():
+        if recording.endswith("sentinel/1"):
+            wide = np.array([low[0] * 0.8, low[0] * 1.2]).astype(int)
+            run.histograms[recording, "read"] = (wide, wide, count)
+    assert not Doubts.of(view_of(run), ()).own
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,12 @@ def test_a_drive_that_answers_both_alike_shows_nothing(tmp_path: Path) -> None:
         # The map of large parts only is in memory.
         ((113, 113, 54, 54), (173, 113, 173, 113), None, "map_read_too"),
         # That of the smallest parts is.
-        ((54, 113, 54, 113), (113, 173, 173, 113), 4 * KIB, "or_less"),
+        ((54, 113, 54, 113), (113, 173, 173, 113), 4 * KIB, "without_data_or_less"),
         ((54, 54, 54, 54), (113, 173, 173, 113), 4 * KIB, "or_less"),
+        # Some wait for the map, and no trimmed part lacks the data's time but those from 8 KiB on.
+        ((386, 264, 54, 264), (173, 386, 177, 386), 8 * KIB, "without_data"),
+        ((386, 264, 386, 264), (173, 386, 177, 386), None, "map_read_too"),
+        ((386, 240, 240, 240), (173, 386, 177, 386), None, "map_read_too"),
         # No read needs the map.
         ((113, 113, 54, 54), (113, 113, 113, 113), 16 * KIB, "measured"),
         ((113, 113, 113, 113), (173, 173, 173, 173), None, "between"),

@@ -52,6 +52,10 @@ POINTS: Mapping[str, tuple[PointAxis, Pick]] = {
 """For each kind of point, the axis that holds its number, and the selection of its points."""
 
 
+_SIZES = pick("probe-sizes", "read", without=(PointAxis.SENTINEL,))
+_SMALL_BYTES = 4096
+"""The largest of the sizes that lie within a page of most drives."""
+
 PAIRS = ("together", "short", "late")
 """The kinds of pairs."""
 
@@ -282,10 +286,41 @@ def all_pairs(view: View) -> list[Pairs]:
     return [kind for kind in kinds if kind.complete and kind.latency_s] or kinds
 
 
+def per_byte_s(view: View) -> float:
+    """The time that each further byte of a small read takes on its way to the host at most, from
+    single reads of several sizes; zero where they do not show it."""
+    single = [(size, typical) for size, (typical, _) in view.once(alone).items()]
+    if len(single) < 2:
+        single = [
+            (m.block_bytes or 0, m.latency_percentile_s(50) or 0.0)
+            for m in _SIZES(view)
+            if m.queue_depth == 1 and (m.block_bytes or 0) <= _SMALL_BYTES
+        ]
+    (small, small_s), (large, large_s) = min(single, default=(0, 0)), max(single, default=(0, 0))
+    return max(0.0, large_s - small_s) / (large - small) if large > small else 0.0
+
+
+def may_be_channels(view: View) -> bool:
+    """Whether units that conflict may be channels with several dies each: the data of a read are on
+    their way for nearly as long as a place takes from one read to the next. Then a second die of
+    the channel gains too little to be told from the same die: where its array reads while another
+    page passes, the longer one of the two over the channel's time, and more elsewhere. Pairs that
+    wait for a whole read show dies all the same."""
+    found = view.once(seen)
+    if found is None or view.once(shown_levels) is not None:
+        return False
+    return APART * view.once(per_byte_s) * found.block_bytes * found.one_die >= 1
+
+
 def units(view: View) -> int | None:
     """The number of units (dies, or planes that are read together) that take stripes in rotation;
-    ``None`` where none do, where they are not all, or where places conflict at other distances than
-    whole turns."""
+    ``None`` where none do, where they are not all, where places conflict at other distances than
+    whole turns, or where they may be channels."""
+    return None if view.once(may_be_channels) else view.once(in_rotation)
+
+
+def in_rotation(view: View) -> int | None:
+    """The same, where they may be channels too."""
     found = view.once(seen)
     if found is None:
         return None
@@ -298,7 +333,7 @@ def units(view: View) -> int | None:
 
 def shown_levels(view: View) -> Levels | None:
     """The levels of waits; ``None`` where they do not show, or no pairs were measured."""
-    count, one = view.once(units), view.once(one_unit)
+    count, one = view.once(in_rotation), view.once(one_unit)
     if count is None or one is None:
         return None
     return levels(count, view.once(all_pairs), 1 / one[0])

@@ -6,19 +6,23 @@ data is compared with the incompressible data written before, between and after.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from fourcorners.analysis.internals.answer import Answer, inapplicable, known, unknown, yes_or_no
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import completion_curve
 from fourcorners.analysis.internals.link.generation import LARGE
+from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.analysis.internals.view import PointAxis, View, pick
 from fourcorners.analysis.source import Measured, RunData
 from fourcorners.patterns import INCOMPRESSIBLE, REPEATED, compressible
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
 COUNTED = pick("probe-content", "write", counted=True)
@@ -33,6 +37,11 @@ _DRIFT_MAX = 0.04
 """Rates of incompressible data, and of data that is written more slowly, may differ by this share:
 as no data takes more room than incompressible data, what makes it slower is the drive, which
 changes during the test or scatters."""
+
+_GAIN_MIN = 1.5
+"""A drive that compresses or keeps once what repeats stores the data that is made for it in at most
+two thirds of the room, and is as much faster where flash limits writing: the least saving of the
+catalog's drives is a half."""
 
 _FROM_LINK = 0.93
 """From this share of the highest rate measured over the link on, the link may be the limit."""
@@ -62,12 +71,26 @@ class _Gains:
     """Whether the link, or something else before the flash, may be the limit."""
     is_by_link: bool
     """Whether the link may limit the rate of data that compresses well."""
+    drift: float
+    """The share by which rates differ that should not."""
+    chance: float
+    """How far chance may take a gain from its true value where they differ by too much."""
+    is_far_from_link: bool
+    """Whether the link carries what a drive would write that stores data in less room."""
     detail: dict[str, object]
+
+    @property
+    def scatter(self) -> bool:
+        """Whether rates scatter by so much that only a large gain would show."""
+        return self.drift > _DRIFT_MAX
 
     def less_room(self, *data: str) -> bool | None:
         """Whether the drive stores these kinds in less room, the first of them in the least;
         ``None`` where this cannot be decided."""
         first, fastest = self.gain[data[0]], max(self.gain[one] for one in data)
+        if self.scatter:
+            none = fastest + self.chance < _GAIN_MIN and self.is_far_from_link
+            return False if none else None
         if self.is_hidden or (first < _FASTER_MIN and fastest > _ALIKE_MAX):
             return None
         return None if self.only_late(data[0]) else first >= _FASTER_MIN
@@ -94,8 +117,6 @@ def _gains(view: View) -> _Gains | Answer:
         "rates": {data: values.tolist() for data, values in rates.items()},
         "goodness": {"drift": [drift]},
     }
-    if drift > _DRIFT_MAX:
-        return unknown(say("compression.drift", drift=drift), detail=detail)
     carried = _carried(view)
     fastest = max(float(values.max()) for values in rates.values())
     limited = carried is None or pace > _FROM_LINK * carried
@@ -105,7 +126,18 @@ def _gains(view: View) -> _Gains | Answer:
         data: [m.bytes_per_second for m in rows if m.point.get("data") == data] for data in rates
     }
     whole = {data: min(some) / max(elapsed[INCOMPRESSIBLE]) for data, some in elapsed.items()}
-    return _Gains(gains, whole, limited and fastest < _ALIKE_MAX * pace, by_link, detail)
+    hidden = limited and fastest < _ALIKE_MAX * pace
+    far = carried is not None and _GAIN_MIN * pace < _FROM_LINK * carried
+    return _Gains(gains, whole, hidden, by_link, drift, _chance(rates), far, detail)
+
+
+def _chance(rates: Mapping[str, Floats]) -> float:
+    """How much a gain of one in :data:`FALSE_ALARM` is off by chance (Student's t), if the bursts
+    of all kinds of data scatter about one rate. Where they do not, it is more than that."""
+    every = np.concatenate(list(rates.values()))
+    error = float(every.std(ddof=1) / every.mean())
+    quantile = float(scipy.stats.t.isf(FALSE_ALARM, len(every) - 1))
+    return quantile * error * math.sqrt(1 + 1 / len(rates[INCOMPRESSIBLE]))
 
 
 def _carried(view: View) -> float | None:
@@ -143,6 +175,8 @@ def _answer(view: View, kind: str, *data: str) -> Answer:
         return gains
     yes = gains.less_room(*data)
     gain = gains.gain[data[0]]
+    if yes is None and gains.scatter:
+        return unknown(say("compression.drift", drift=gains.drift), detail=gains.detail)
     late = "compression.late" if gains.only_late(data[0]) else "compression.hidden"
     shared = late if yes is None else "compression.no_faster"
     said = say("measured" if yes else shared, kind=kind)

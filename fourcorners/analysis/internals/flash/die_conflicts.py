@@ -15,6 +15,8 @@ from fourcorners.analysis.internals.flash.boundary_reads import Crossings
 from fourcorners.analysis.internals.flash.conflicting_reads import (
     PAIRS,
     alone,
+    may_be_channels,
+    per_byte_s,
     planes_follow,
     points,
     seen,
@@ -217,6 +219,10 @@ def _dies(view: View) -> Answer:
     # No die serves reads at a higher rate than those of one place.
     if not seen.takes_turns or max(seen.window.values()) > _RATE_MOST * count * seen.one_die:
         return unknown(say("more", dies=count), detail=detail, evidence=evidence)
+    if view.once(may_be_channels):
+        on_way_s = view.once(per_byte_s) * seen.block_bytes
+        said = say("or_channels", units=count, way_s=on_way_s, each_s=1 / seen.one_die)
+        return unknown(said, detail=detail, evidence=evidence)
     if (seen.page_bytes or 0) > _PAGE_MAX_BYTES:
         said = say("no_dies", units=count, part=seen.page_bytes)
         return unknown(said, detail=detail, evidence=evidence)

@@ -18,7 +18,7 @@ import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from fourcorners.analysis.internals.flash import kinds_within
+from fourcorners.analysis.internals.flash import kinds_within, steady_windows
 from fourcorners.analysis.internals.flash.boundary_reads import Crossings, crossings
 from fourcorners.analysis.internals.flash.queue_end import QueueEnd
 from fourcorners.analysis.internals.flash.slow_channel import behind_one_channel
@@ -52,17 +52,6 @@ _ONE_READ = 1.75
 """Up to so many times as long as of one place, a read of two places of a page takes, which
 transfers both one after the other: where the transfer of one takes three times the array read. It
 takes twice that at most, of 2 KiB at 40 MB/s (ONFI 1.0) after 25 us. From here to twice neither."""
-
-_FAR_MIN, _FALL_MAX = 4.0, 7 / 3
-"""Where rates rise step by step to more than so many times that of one die, and only then fall, by
-at most so much, the rise is that of dies: two doublings at the least. Large windows lie on pages of
-all kinds, and small ones maybe on the quickest: of cells of three bits, the array compares with 1,
-2 and 4 voltages (Micheloni, Crippa and Marelli, Inside NAND Flash Memories, 2010), which makes a
-factor of 7/3. A read that is tried again for milliseconds holds up all reads behind it."""
-
-
-_PLATEAU_MIN = 3
-"""So many windows that do not fall show what dies gain: the first faster one and its next two."""
 
 _RATES = ("window", "across", "pair", "beside", "sentinel", "stride", "apart", "edge")
 _LATENCIES = ("together", "short", "late", "alone")
@@ -173,9 +162,12 @@ class Seen:
             return None
         beyond = self.first_faster
         # If half of it was left out, a smaller window may be faster already.
-        if beyond is None or beyond // 2 not in self.window or not self._steady(beyond):
+        if beyond is None or beyond // 2 not in self.window or not self._is_steady(beyond):
             return None
         return beyond
+
+    def _is_steady(self, beyond: int) -> bool:
+        return steady_windows.are_steady(self.window, beyond, self.one_die, self._kinds_differ)
 
     @property
     def first_faster(self) -> int | None:
@@ -231,25 +223,6 @@ class Seen:
         whole turns. Without a turn such places lie on all dies."""
         unread = self.unread
         return self.stripe_bytes is None and unread is not None and unread.turn_bytes is not None
-
-    def _steady(self, beyond: int) -> bool:
-        """Whether rates within the stripe are the same, and those beyond do not fall. Where they
-        rise by far more than other load makes of one rate, they may fall afterwards. The largest
-        windows may be slower and slower: they need more of the map than the drive's memory holds,
-        and were measured in random order among the others."""
-        inside = [iops for window, iops in self.window.items() if window < beyond]
-        after = [iops for window, iops in self.window.items() if window >= beyond]
-        far = _FAR_MIN * self.one_die
-        of_kinds = self._kinds_differ and max(after) > far and _FALL_MAX * min(inside) > max(inside)
-        if ALIKE * min(inside) <= max(inside) and not of_kinds:
-            return False
-        while len(after) > _PLATEAU_MIN and ALIKE * after[-1] <= after[-2]:
-            after.pop()
-        fastest = itertools.accumulate(after, max)
-        return all(
-            ALIKE * later > earlier or (most > far and _FALL_MAX * later > most)
-            for (earlier, later), most in zip(itertools.pairwise(after), fastest, strict=False)
-        )
 
     @property
     def page_bytes(self) -> int | None:

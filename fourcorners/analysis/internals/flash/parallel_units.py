@@ -203,15 +203,10 @@ def _several_serve(view: View) -> bool:
 
 
 def _path_s(view: View) -> float:
-    """The time that a small read's data takes to the host at most, from single reads of two sizes;
-    zero where they were not measured."""
-    typical = view.once(conflicting_reads.alone)
+    """The time that a small read's data takes to the host at most, from single reads of several
+    sizes; zero where they do not show it."""
     single = [m for m in command_queue.RANDOM(view) if m.queue_depth == 1]
-    if len(typical) < 2 or not single:
-        return 0.0
-    small, large = min(typical), max(typical)
-    per_byte_s = (typical[large][0] - typical[small][0]) / (large - small)
-    return max(0.0, per_byte_s) * (single[0].block_bytes or 0)
+    return view.once(conflicting_reads.per_byte_s) * (single[0].block_bytes or 0) if single else 0.0
 
 
 def _from_memory(view: View) -> float:

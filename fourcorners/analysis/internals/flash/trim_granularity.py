@@ -5,24 +5,26 @@ of g contains whole units of the drive if g is at least the unit. Therefore the 
 reads are fast is the unit.
 
 A drive that keeps its map on the flash may first have to read that, of any place. Reads of what was
-kept then take one of two times, and a slow read of a trimmed part does not show that the part was
-kept. A fast one still shows that it was not.
+kept then take one of several times, and a slow read of a trimmed part does not show that the part
+was kept: :mod:`.trim_levels` tells them apart.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import scipy
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.flash import trim_levels
 from fourcorners.analysis.internals.thresholds import ALIKE, APART, FALSE_ALARM
 from fourcorners.analysis.internals.usual import RARE, share_below
 from fourcorners.analysis.internals.view import PointAxis, View, pick
 from fourcorners.analysis.source import Measured
-from fourcorners.sentences import say
+from fourcorners.sentences import Said, say
 
 READS = pick("probe-trim", "read", PointAxis.KIND)
 
@@ -54,14 +56,12 @@ def granularity(view: View) -> Answer | None:
     between_s = math.sqrt(kept_s * unmapped_s)
     taken = {size: s < between_s for size, s in sorted(trimmed.items())}
     if max(kept.values()) > APART * kept_s and not all(taken.values()):
-        smallest = min(trimmed)
-        if trimmed[smallest] <= ALIKE * unmapped_s:
-            return known(smallest, say("or_less", **times), detail=detail)
-        return unknown(say("map_read_too", **times, slower=max(kept.values())), detail=detail)
+        why = say("map_read_too", **times, slower=max(kept.values()))
+        return _by_times(reads, why, detail)
     sure = all(s <= ALIKE * unmapped_s or s >= kept_s / ALIKE for s in trimmed.values())
     if not sure:
         each = {"quickest": min(trimmed.values()), "slowest": max(trimmed.values())}
-        return unknown(say("between", **times, **each), detail=detail)
+        return _by_times(reads, say("between", **times, **each), detail)
     least = next((size for size, fast in taken.items() if fast), None)
     if least is not None and not all(taken[size] for size in taken if size >= least):
         return unknown(say("no_order"), detail=detail)
@@ -73,6 +73,17 @@ def granularity(view: View) -> Answer | None:
         return none.checked(Assumption.UNMAPPED_IS_QUICK, None)
     said = say("or_less" if least == min(taken) else "measured", **times)
     return known(least, said, detail=detail)
+
+
+def _by_times(
+    reads: Mapping[str, Sequence[Measured]], why: Said, detail: Mapping[str, Any]
+) -> Answer:
+    """The answer where a drive may first have to read where data lie; or why there is none."""
+    found = trim_levels.smallest(reads["trimmed"], reads["kept"], reads["never written"])
+    if found is None:
+        return unknown(why, detail=detail)
+    code = "without_data_or_less" if found.is_least else "without_data"
+    return known(found.part_bytes, say(code, data_s=found.data_s), detail=detail)
 
 
 def _quick_in_part(

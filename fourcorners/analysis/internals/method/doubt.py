@@ -13,22 +13,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fourcorners import sentences
-from fourcorners.analysis.internals.method import drift
-from fourcorners.analysis.internals.method.drift import SIZES
+from fourcorners.analysis.internals.method import drift, settling, two_times
+from fourcorners.analysis.internals.method.drift import READING, SIZES, WRITING
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import SENTINELS, View
 from fourcorners.finding import ODD, UNDER_LOAD, Finding
 from fourcorners.sentences import Said, say
-
-READING = (
-    *(f"probe-{name}" for name in ("depth", "positions", "seeks", "caches", "conflicts")),
-    SIZES,
-)
-"""The probes that do not change the drive, including that of sizes before it writes. A drift during
-them comes from other load."""
-
-WRITING = tuple(f"probe-{name}" for name in ("alignment", "burst", "content", "flush", "overwrite"))
-"""The probes that write and thereby change the drive."""
 
 UNAFFECTED = ("probe-seeks", "probe-trim")
 """The probes that are valid under other load too: that nothing turns, and what TRIM does."""
@@ -59,13 +49,15 @@ class Doubts:
     """``drifts`` are the findings of it; ``watched`` the probes that only read, and had reads
     between their points; ``answered`` has
     the finding by which the host answered a recording; ``sources`` the probe and the operations of
-    each recording; ``capped`` the finding of a limit that it met."""
+    each recording; ``capped`` the finding of a limit that it met; ``own`` the probes that drift
+    because of what the drive itself does."""
 
     drifts: Sequence[Finding] = ()
     watched: Collection[str] = ()
     answered: Mapping[str, Finding] = field(default_factory=dict)
     sources: Mapping[str, tuple[str, Collection[str]]] = field(default_factory=dict)
     capped: Mapping[str, Finding] = field(default_factory=dict)
+    own: Collection[str] = ()
 
     @classmethod
     def of(cls, view: View, misleading: Sequence[Finding]) -> Doubts:
@@ -73,12 +65,14 @@ class Doubts:
         sources: dict[str, tuple[str, set[str]]] = {}
         for m in view.points():
             sources.setdefault(m.recording, (m.test, set()))[1].add(m.operation)
+        own = _own(view)
         return cls(
-            drift.find(view),
+            [_told_of(one, own) for one in drift.find(view)],
             {m.test for m in SENTINELS(view) if m.test in READING},
             {id: one for one in misleading if one.name in ANSWERED for id in one.evidence},
             sources,
             {id: one for one in misleading if one.name == CAP for id in one.evidence},
+            own,
         )
 
     def applied(self, findings: Sequence[Finding]) -> list[Finding]:
@@ -129,6 +123,7 @@ class Doubts:
             one
             for one in self.drifts
             if one.detail["test"] in READING
+            and one.detail["test"] not in self.own
             and not one.detail.get("wrote")
             and one.detail[drift.SURE] >= UNSURE
         ]
@@ -151,6 +146,24 @@ class Doubts:
     def all(self) -> bool:
         """Whether it disturbed every one of them."""
         return len(self.disturbing) == len(self.watched)
+
+
+def _own(view: View) -> set[str]:
+    """The probes whose reads became quicker since the drive had done its own work. A memory in
+    front of an arm makes reads quicker too, which then show no arm."""
+    found = drift.sentinels(view).items()
+    series = {test: points for (test, later), points in found if test in READING and not later}
+    own = two_times.of_the_drive(series).items()
+    return {test for test, slow in own if not settling.needs_an_arm(view, series[test][slow:])}
+
+
+def _told_of(one: Finding, own: Collection[str]) -> Finding:
+    """The drift, in other words where it comes from the drive itself."""
+    if one.detail["test"] not in own or one.detail.get("wrote"):
+        return one
+    first_s, *_, last_s = one.detail["sentinel_s"]
+    said = say("drift.own", test=one.detail["test"], first=first_s, later=last_s, probes=len(own))
+    return replace(one, said=said, text=sentences.sentence(said))
 
 
 def _not_taken(finding: Finding, said: Said) -> Finding:

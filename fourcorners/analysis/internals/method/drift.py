@@ -29,6 +29,16 @@ SURE = "sure_change"
 SIZES = "probe-sizes"
 """The probe that reads first, and then writes."""
 
+READING = (
+    *(f"probe-{name}" for name in ("depth", "positions", "seeks", "caches", "conflicts")),
+    SIZES,
+)
+"""The probes that do not change the drive, including that of sizes before it writes. A drift during
+them comes from other load."""
+
+WRITING = tuple(f"probe-{name}" for name in ("alignment", "burst", "content", "flush", "overwrite"))
+"""The probes that write and thereby change the drive."""
+
 
 def find(view: View) -> list[Finding]:
     """One finding for each probe with sentinels whose drift is more than chance; for sizes one of

@@ -13,10 +13,9 @@ from fourcorners.analysis.internals.method import settling
 from fourcorners.analysis.internals.method.doubt import (
     ANSWERED,
     UNAFFECTED,
-    WRITING,
     Doubts,
 )
-from fourcorners.analysis.internals.method.drift import SIZES
+from fourcorners.analysis.internals.method.drift import SIZES, WRITING
 from fourcorners.analysis.internals.resolver import Resolver
 from fourcorners.analysis.source import RunData
 from fourcorners.sentences import say

@@ -16,7 +16,7 @@ from dataclasses import replace
 from statistics import median
 
 from fourcorners.analysis.internals.method import drift
-from fourcorners.analysis.internals.method.doubt import READING, WRITING
+from fourcorners.analysis.internals.method.drift import READING, WRITING
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import View, moves_an_arm
 from fourcorners.analysis.source import Measured
@@ -61,7 +61,7 @@ def slowed(view: View) -> Slow:
         if (first := settles([1 / m.iops for m in points]))
     }
     quick = [series[test][slow[test] :] for test in READING if test in slow]
-    if not quick or any(_needs_an_arm(view, points) for points in quick):
+    if not quick or any(needs_an_arm(view, points) for points in quick):
         return {}
     quick_s = max(1 / m.iops for points in quick for m in points)
     # The reads of a probe may be too few for the drive to settle. Writes leave more of such work.
@@ -83,7 +83,7 @@ def slowed(view: View) -> Slow:
     }
 
 
-def _needs_an_arm(view: View, quick: Sequence[Measured]) -> bool:
+def needs_an_arm(view: View, quick: Sequence[Measured]) -> bool:
     """Whether other small reads, one at a time, take as long as an arm among these quick ones: a
     memory in front of it keeps only what was read before."""
     points = view.points(quick[0].test)

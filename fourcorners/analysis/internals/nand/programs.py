@@ -80,6 +80,11 @@ _OF_PLANES = 0.5
 """The interval includes the transfers of planes that do not show, if it is then at most this share
 as wide as the widest that is given; else the finding assumes that there are no such planes."""
 
+_MAP_READS = 2
+"""A write that finds the map in memory full of changes waits for two reads and a program: the part
+of the map that a change belongs to is read and written anew, and the part that the write needs is
+read (Gupta, Kim, Urgaonkar, DFTL, ASPLOS 2009)."""
+
 _REWRITE_S = 5e-3
 """No program takes as long (QLC: 3 ms): the drive does more for a forced write."""
 
@@ -110,7 +115,7 @@ class Programs:
         quickest, *slower = self.kinds.seconds
         low, high = self.bounds(quickest, self.kinds.errors_s[0])
         return bool(slower) and all(
-            number * low <= later - quickest <= number * (high + self.read_s)
+            number * low <= later - quickest <= number * (high + _MAP_READS * self.read_s)
             for number, later in enumerate(slower, 1)
         )
 
