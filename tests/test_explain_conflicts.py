@@ -12,7 +12,7 @@ from analysis_fixture import FakeRun
 from explain_fixture import KIB, MIB, view_of
 
 import fourcorners as fc
-from fourcorners.analysis.internals.flash import conflicting_reads, die_conflicts
+from fourcorners.analysis.internals.flash import die_conflicts
 from fourcorners.analysis.internals.flash.boundary_reads import crossings
 from fourcorners.analysis.internals.flash.conflicting_reads import one_unit
 from fourcorners.analysis.internals.flash.conflicting_reads import seen as seen_of_run
@@ -351,51 +351,6 @@ def test_larger_windows_lie_on_slower_kinds_of_pages_too() -> None:
     few = {size: min(rate, 60.0) for size, rate in windows.items()}
     assert Seen(window=few).stripe_bytes == 16384
     assert Seen(window=few | {4096 << 8: 45.0}).stripe_bytes is None
-
-
-def test_the_largest_windows_may_need_more_of_the_map_than_is_at_hand() -> None:
-    """Two dies and a small memory for the map, which has to be read for places further apart. Some
-    of the largest windows meet more changes of it than others do."""
-    rates = [13.2, 13.2, 26.2, 25.9, 26.2, 26.1, 26.0, 25.0, 25.9, 26.2, 21.8, 14.5, 2.3, 7.1, 6.8]
-    windows = {4096 << k: rate for k, rate in enumerate(rates)}
-    assert Seen(window=windows).stripe_bytes == 8192
-    # Other load is gone when the last windows are read, or makes them slower by less.
-    assert Seen(window=windows | {4096 << 14: 26.0}).stripe_bytes is None
-    few = {size: max(rate, 13.2) for size, rate in windows.items()}
-    assert Seen(window=few | {4096 << 12: 12.0}).stripe_bytes is None
-
-
-@pytest.mark.parametrize(
-    ("per_byte_ns", "single", "dies"),
-    [
-        # The data pass in 41 of the 46 us from one read to the next, or in 12.
-        (20.0, False, None),
-        (6.0, False, 4),
-        # Single reads of the probe of sizes show the same.
-        (20.0, True, None),
-        (6.0, True, 4),
-    ],
-)
-def test_places_whose_data_are_on_their_way_all_the_time_may_be_channels(
-    per_byte_ns: float, single: bool, dies: int | None
-) -> None:
-    run = FakeRun()
-    for n in range(10):
-        iops = min(2 ** max(n - 1, 0), 4) / 46e-6
-        about: dict[str, Any] = {"window_bytes": 4096 << n, "block_bytes": 2 * KIB}
-        run.add(f"probe-conflicts/window/{n}", "read", iops=iops, queue_depth=64, **about)
-        pair = (2 if n < 3 else 1) / 46e-6
-        about = {"distance_bytes": 8192 << n - 1 if n else 4096, "block_bytes": 2 * KIB}
-        run.add(f"probe-conflicts/pair/{n}", "read", iops=pair, queue_depth=64, **about)
-    for size in (512, 2048, 3584):
-        read_s = 150e-6 + size * per_byte_ns * 1e-9
-        alone: dict[str, Any] = {"block_bytes": size} if single else {"alone_bytes": size}
-        name = f"probe-{'sizes' if single else 'conflicts'}/{size}"
-        queue: dict[str, Any] = {"queue_depth": 1} if single else {}
-        run.add(name, "read", iops=100, elapsed_s=1.0, latency_mean_s=read_s, **alone, **queue)
-    view = View(run, lambda _: None)
-    assert conflicting_reads.in_rotation(view) == 4
-    assert conflicting_reads.units(view) == dies
 
 
 def test_a_window_gains_no_more_than_it_has_places() -> None:

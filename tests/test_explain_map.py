@@ -280,3 +280,15 @@ def test_a_drive_that_reads_nothing_in_parallel_has_a_single_die(faster: float) 
     shared = channels.channels(view_of(run, dies=single))
     assert shared is not None
     assert shared.value == single
+
+
+def test_the_largest_windows_may_need_more_of_the_map_than_is_at_hand() -> None:
+    """Two dies and a small memory for the map, which has to be read for places further apart. Some
+    of the largest windows meet more changes of it than others do."""
+    rates = [13.2, 13.2, 26.2, 25.9, 26.2, 26.1, 26.0, 25.0, 25.9, 26.2, 21.8, 14.5, 2.3, 7.1, 6.8]
+    windows = {4096 << k: rate for k, rate in enumerate(rates)}
+    assert Seen(window=windows).stripe_bytes == 8192
+    # Other load is gone when the last windows are read, or makes them slower by less.
+    assert Seen(window=windows | {4096 << 14: 26.0}).stripe_bytes is None
+    few = {size: max(rate, 13.2) for size, rate in windows.items()}
+    assert Seen(window=few | {4096 << 12: 12.0}).stripe_bytes is None

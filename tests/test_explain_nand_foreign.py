@@ -169,6 +169,10 @@ def test_a_write_that_waits_for_one_more_program_is_of_no_other_kind() -> None:
     with_read = found(once, once + program_s + 0.15e-3)
     assert not with_read.may_be_in_a_row
     assert replace(with_read, read_s=0.15e-3).may_be_in_a_row
+    # And before the write that part of the map is read which it needs.
+    with_two = found(once, once + program_s + 0.3e-3)
+    assert replace(with_two, read_s=0.15e-3).may_be_in_a_row
+    assert not replace(with_two, read_s=0.1e-3).may_be_in_a_row
 
 
 def test_a_read_from_the_write_buffer_is_none_of_flash() -> None:

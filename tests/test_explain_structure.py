@@ -130,6 +130,15 @@ def test_a_single_read_that_was_delayed_makes_no_channels() -> None:
     assert _channels(Drive(alone_s=alone, pair_s=pair_s)) == "hidden"
 
 
+@pytest.mark.parametrize(("together_us", "told"), [(178, "one_each"), (214, "all_wait")])
+def test_pairs_that_all_wait_alike_may_share_one_channel(together_us: int, told: str) -> None:
+    """A page takes 142 us on the channel. Times of array reads scatter, so that the long one comes
+    to it first in half of the pairs only, and no pair waits longer than another."""
+    alone = {512: 94e-6, 3584: 157e-6, 7680: 240e-6}
+    pair_s = {"together": together_us * 1e-6, "short": 105.5e-6, "late": 94e-6}
+    assert _channels(Drive(dies=4, stripe=8 * KIB, alone_s=alone, pair_s=pair_s)) == told
+
+
 def test_pairs_that_scatter_by_as_much_as_a_wait_show_no_channels() -> None:
     scatter = {("together", n): 2e-6 * (n % 3) + (35e-6 if n == 16 else 0) for n in range(1, 17)}
     assert _channels(Drive(waits_s=scatter)) == "scatter"

@@ -1,6 +1,7 @@
 """Erasures that reads wait for are told from other waits at equal distances."""
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -64,6 +65,21 @@ def test_erasures_at_equal_distances_are_found_die_by_die() -> None:
     assert erase_cycle(scattered) is None
     # Nor are long waits that come again, but not at whole distances.
     assert erase_cycle(_waits(tread, chance, spread=0.4)) is None
+
+
+def test_what_a_buffer_holds_more_at_the_end_is_within_the_bounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 8 MiB that leave a buffer while 100 blocks are erased, each seems to be 1 % smaller."""
+    reads = _waits(13.7e6, np.random.default_rng(1))
+    monkeypatch.setattr(superblock, "waits", lambda _view: reads)
+    run = FakeRun()
+    run.add("probe-overwrite/beside", "read", iops=5000, stage="beside")
+    found = [superblock.superblock(view_of(run, write_buffer_bytes=b)) for b in (0.0, 8e6)]
+    (low, high), (lower, higher) = (cast(tuple[float, float], one.interval) for one in found)
+    erased = reads.at_bytes[-1] / 13.7e6
+    assert low - lower == pytest.approx(8e6 / erased, rel=0.01)
+    assert higher - high == pytest.approx(8e6 / erased, rel=0.01)
 
 
 @pytest.mark.parametrize("between", [0, 20])

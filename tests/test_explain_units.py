@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from analysis_fixture import FakeRun
-from explain_fixture import view_of
+from explain_fixture import KIB, view_of
 
 from fourcorners.analysis.internals.assumptions import Assumption
-from fourcorners.analysis.internals.flash import parallel_units
+from fourcorners.analysis.internals.flash import conflicting_reads, parallel_units
+from fourcorners.analysis.internals.view import View
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64, 128, 256])
 
@@ -256,3 +257,36 @@ def test_units_behind_a_busy_path_are_told_by_conflicts_only() -> None:
     assert finding.said.code == "parallel_units.more_than_one"
     finding, _ = parallel_units.told(_network(1, 70, 10, 20), None, None, (), 1e6 / 70, 10e-6)
     assert finding.value == 1
+
+
+@pytest.mark.parametrize(
+    ("per_byte_ns", "single", "dies"),
+    [
+        # The data pass in 41 of the 46 us from one read to the next, or in 12.
+        (20.0, False, None),
+        (6.0, False, 4),
+        # Single reads of the probe of sizes show the same.
+        (20.0, True, None),
+        (6.0, True, 4),
+    ],
+)
+def test_places_whose_data_are_on_their_way_all_the_time_may_be_channels(
+    per_byte_ns: float, single: bool, dies: int | None
+) -> None:
+    run = FakeRun()
+    for n in range(10):
+        iops = min(2 ** max(n - 1, 0), 4) / 46e-6
+        about: dict[str, Any] = {"window_bytes": 4096 << n, "block_bytes": 2 * KIB}
+        run.add(f"probe-conflicts/window/{n}", "read", iops=iops, queue_depth=64, **about)
+        pair = (2 if n < 3 else 1) / 46e-6
+        about = {"distance_bytes": 8192 << n - 1 if n else 4096, "block_bytes": 2 * KIB}
+        run.add(f"probe-conflicts/pair/{n}", "read", iops=pair, queue_depth=64, **about)
+    for size in (512, 2048, 3584):
+        read_s = 150e-6 + size * per_byte_ns * 1e-9
+        alone: dict[str, Any] = {"block_bytes": size} if single else {"alone_bytes": size}
+        name = f"probe-{'sizes' if single else 'conflicts'}/{size}"
+        queue: dict[str, Any] = {"queue_depth": 1} if single else {}
+        run.add(name, "read", iops=100, elapsed_s=1.0, latency_mean_s=read_s, **alone, **queue)
+    view = View(run, lambda _: None)
+    assert conflicting_reads.in_rotation(view) == 4
+    assert conflicting_reads.units(view) == dies

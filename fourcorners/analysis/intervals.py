@@ -27,6 +27,13 @@ def two_sided_t(degrees_of_freedom: float, parts: int = 1) -> float:
     return float(scipy.stats.t.ppf(1 - outside / 2, degrees_of_freedom))
 
 
+def middle(low: float, high: float) -> float:
+    """The value between two bounds that is off by the least share of the true one, whichever of
+    both that is: the harmonic mean. It is off by ``(high - low) / (high + low)``. Between bounds
+    that are not both positive it is the mean."""
+    return 2 / (1 / low + 1 / high) if low > 0 else (low + high) / 2
+
+
 def chance_log_ratio(ios: int, other_ios: int) -> float:
     """How far, as a logarithm, chance alone may take the ratio of two rates: three standard
     deviations of two counts of I/Os, taken as Poisson.

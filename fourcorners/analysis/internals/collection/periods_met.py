@@ -51,6 +51,25 @@ def by_phase(at_bytes: Floats, unit_bytes: float, one_bytes: float) -> list[Floa
     return np.split(at_bytes[order], np.flatnonzero(gaps[:-1] > one_bytes) + 1)
 
 
+def waits_apart(reads: Waits, level_s: float, unit_bytes: float) -> float:
+    """The share of the erasures that a place waited for at which it waited, was then read without
+    a wait, and waited again. One erasure makes it wait once, or in several reads one after the
+    other; where many blocks of one die are erased in a period, it waits again and again."""
+    long = reads.seconds > level_s
+    met = apart = 0
+    for place in np.unique(reads.place[long]):
+        own = reads.place == place
+        at_bytes, waited = reads.at_bytes[own], long[own]
+        turns = at_bytes / unit_bytes
+        phase = float(np.angle(np.exp(2j * np.pi * turns[waited]).mean())) / (2 * np.pi)
+        numbers = np.round(turns - phase).astype(np.int64)
+        for number in np.unique(numbers[waited]):
+            here = np.flatnonzero(waited & (numbers == number))
+            met += 1
+            apart += not waited[here[0] : here[-1] + 1].all()
+    return apart / max(met, 1)
+
+
 def of_planes(reads: Waits, level_s: float, unit_bytes: float) -> list[npt.NDArray[np.int64]]:
     """The numbers of the periods that each plane of a place was met in, told apart by where in the
     period the reads waited for longer than the level. One erasure holds up reads that were issued

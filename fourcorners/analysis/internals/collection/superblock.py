@@ -30,6 +30,7 @@ from fourcorners.analysis.internals.collection.periods_met import (
     numbers_met,
     of_planes,
     sure_of_few,
+    waits_apart,
 )
 from fourcorners.analysis.internals.collection.reads_beside import BESIDE, Waits, waits
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM, UNSURE
@@ -409,7 +410,7 @@ def several_in_a_period(view: View) -> bool:
     found, reads = view.once(rare_cycle), view.once(waits)
     if found is None or reads is None:
         return False
-    return waits_apart(reads, found) > _APART_MAX
+    return waits_apart(reads, found.level_s, found.unit_bytes) > _APART_MAX
 
 
 def missed_in_a_pattern(view: View) -> bool:
@@ -431,23 +432,11 @@ def missed_in_a_pattern(view: View) -> bool:
     return len(gaps) > 0 and chance_of_gaps(gaps) < FALSE_ALARM
 
 
-def waits_apart(reads: Waits, found: Cycle) -> float:
-    """The share of the erasures that a place waited for at which it waited, was then read without
-    a wait, and waited again. One erasure makes it wait once, or in several reads one after the
-    other; where many blocks of one die are erased in a period, it waits again and again."""
-    long = reads.seconds > found.level_s
-    met = apart = 0
-    for place in np.unique(reads.place[long]):
-        own = reads.place == place
-        at_bytes, waited = reads.at_bytes[own], long[own]
-        turns = at_bytes / found.unit_bytes
-        phase = float(np.angle(np.exp(2j * np.pi * turns[waited]).mean())) / (2 * np.pi)
-        numbers = np.round(turns - phase).astype(np.int64)
-        for number in np.unique(numbers[waited]):
-            here = np.flatnonzero(waited & (numbers == number))
-            met += 1
-            apart += not waited[here[0] : here[-1] + 1].all()
-    return apart / max(met, 1)
+def _held(view: View, found: Cycle) -> float:
+    """By how much the bytes that are accepted from one erasure to the next may differ from those
+    that reach the flash, in the mean: a write buffer holds more at one end of them than at the
+    other, by all that it holds at most."""
+    return (view.value("write_buffer_bytes") or 0.0) / found.events
 
 
 def superblock(view: View) -> Answer:
@@ -483,7 +472,7 @@ def superblock(view: View) -> Answer:
     answer = known(
         found.unit_bytes,
         say("in_a_go", most=go.most) if go and go.several else say("measured"),
-        bounds=about(found.unit_bytes, found.margin_bytes),
+        bounds=about(found.unit_bytes, found.margin_bytes + _held(view, found)),
         detail={
             "wait_s": found.wait_s,
             "events": found.events,

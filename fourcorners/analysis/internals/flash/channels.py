@@ -54,6 +54,11 @@ _LONGER = 1.25
 """Sharing would show if a page's time on a channel is at least so many times the second read's
 delay."""
 
+_ALL_WAIT = 0.25
+"""All dies may share one channel if every second read waits for more than this share of a page's
+time on it. It is the middle between none and a half: where times scatter, the long read comes to
+the channel first in half of the pairs at least, as it is the first to be due."""
+
 
 def asked(view: View) -> list[Measured]:
     """The pairs of reads and the single reads; where there are none, the points that come before
@@ -179,7 +184,7 @@ def _alone(
     least, pair_s = min(alone), statistics.median(together.values())
     page, link_s = large + least, 1 / link_rate
     per_byte_s = (large_s - small_s) / (large - small) - link_s
-    late_s = 2 * pair_s - alone[least] - large_s
+    late_s, waited_s = 2 * pair_s - alone[least] - large_s, 0.0
     # Pairs of two short reads show both times too. A single read that other load delayed would make
     # the channel slow and the second read early, so that the less telling of two numbers counts.
     if short := _of_two_dies(view, "short"):
@@ -192,8 +197,8 @@ def _alone(
             on_short, more = least, large - 2 * least
         if more:
             per_byte_s = min(per_byte_s, longer_s / more)
-        later_s = 2 * (short_s - alone[least]) - least * link_s
-        late_s = max(late_s, later_s - on_short * per_byte_s)
+        later_s = 2 * (short_s - alone[least]) - least * link_s - on_short * per_byte_s
+        waited_s, late_s = late_s - later_s - large * link_s, max(late_s, later_s)
     # Each further byte passes the channel and then the link.
     on_channel_s = large * per_byte_s
     detail = {**detail, "page_on_channel_s": on_channel_s, "second_is_late_s": late_s}
@@ -201,6 +206,9 @@ def _alone(
         return unknown(say("hidden"), detail=detail)
     found = view.once(pairs, "together")
     scatter_s = max(found.error_s, statistics.pstdev(together.values()))
+    if waited_s > max(APART * scatter_s, _ALL_WAIT * on_channel_s):
+        # Every second read is as late, whatever the first one is.
+        return unknown(say("all_wait", waited_s=waited_s), detail=detail)
     if not found.complete or would_wait_s(view, on_channel_s, late_s) < APART * scatter_s:
         return unknown(say("scatter"), detail=detail)
     goodness = {"late_over_channel": late_s / on_channel_s}

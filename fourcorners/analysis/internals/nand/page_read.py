@@ -29,7 +29,7 @@ from fourcorners.analysis.internals.view import (
     by,
     ids,
 )
-from fourcorners.analysis.intervals import two_sided_t
+from fourcorners.analysis.intervals import middle, two_sided_t
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
@@ -84,7 +84,7 @@ def page_read(view: View) -> Answer | None:
         bounds = (bounds[0], cost.die_s)
     of_kinds = _of_other_kinds(view, cost.die_s)
     bounds = (bounds[0] + of_kinds[0], bounds[1] + of_kinds[1])
-    value = sum(bounds) / 2
+    value = middle(*bounds)
     detail: dict[str, Any] = {
         "die_s": cost.die_s,
         "idle_s": cost.idle_s,
@@ -93,7 +93,7 @@ def page_read(view: View) -> Answer | None:
         "longer_than_the_place_s": list(of_kinds),
         "register_emptied_meanwhile": overlaps,
     }
-    if not cost.of_channel or bounds[1] - bounds[0] > 2 * UNSURE * value:
+    if not cost.of_channel or bounds[1] - bounds[0] > UNSURE * sum(bounds):
         said = say("channel_unknown", die_s=cost.die_s)
         return unknown(said, detail=detail, evidence=evidence)
     if value < FLASH_READ_MIN_S:

@@ -36,6 +36,7 @@ from fourcorners.analysis.internals.nand.read_cost import (
 )
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import View, ids, pick, small_reads
+from fourcorners.analysis.intervals import middle
 from fourcorners.analysis.source import Measured
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
@@ -320,9 +321,9 @@ def further_planes_s(view: View) -> float:
 
 def of_round(bounds: tuple[float, float], further_s: float) -> Answer:
     """The program in a round, of which the pages of further planes may take so long to pass."""
-    value = sum(bounds) / 2
+    value = middle(*bounds)
     bounds = (bounds[0] - further_s, bounds[1])
-    if bounds[1] - bounds[0] > 2 * UNSURE * value:
+    if bounds[1] - bounds[0] > UNSURE * sum(bounds):
         if bounds[0] <= 0:
             return unknown(say("program_time.round_of_anything", high=bounds[1]))
         return unknown(say("program_time.round_of_transfers", low=bounds[0], high=bounds[1]))
