@@ -105,6 +105,33 @@ def test_reads_that_are_slower_than_writes_do_not_show_whether_heat_slows_them()
     assert not found.checks
 
 
+@pytest.mark.parametrize(
+    ("regained", "ends_slow", "there"),
+    # 0.75 s at 110 MB/s are 82.5 MB.
+    [(82.5e6, True, False), (84e6, True, False), (92e6, True, True), (40e6, True, True),
+     (0.0, True, True), (82.5e6, False, True)],
+)  # fmt: skip
+def test_a_limit_of_the_rate_gives_back_what_it_holds_writes_to(
+    regained: float, ends_slow: bool, there: bool
+) -> None:
+    run = filled((256 * MIB, 230e6), (1792 * MIB, 110e6 if ends_slow else 100e6))
+    about: dict[str, Any] = {"block_bytes": MIB, "queue_depth": 32}
+    run.add("probe-overwrite/after", "read", iops=440, elapsed_s=0.75, stage="after-fill", **about)
+    rest_s, count = 0.2, 512
+    rest = min(regained, 60e6) + 110e6 * rest_s
+    about = {"block_bytes": rest / count, "elapsed_s": rest_s}
+    run.add("probe-overwrite/rest", "write", iops=count / rest_s, stage="rest", **about)
+    for n, more in enumerate((max(regained - 60e6, 0.0), 0.0)):
+        part = more + 110e6 * 0.5
+        about = {"block_bytes": part / count, "elapsed_s": 0.5}
+        run.add(f"probe-overwrite/{n}", "write", iops=count / 0.5, stage="overwrite", **about)
+    view = view_of(run, link_ceiling=550e6, page_bytes=16384.0)
+    found, rate = slc_cache.size(view), slc_cache.direct_rate(view)
+    assert rate is not None
+    assert [answer.value is not None for answer in (found, rate)] == [there, there]
+    assert there or found.said.code == rate.said.code == "slc_cache_bytes.given_back"
+
+
 def test_a_drive_that_becomes_hot_has_no_slc_cache(tmp_path: Path) -> None:
     """It is hot after 0.8 GB, and slow until long after its fill."""
     hot = {

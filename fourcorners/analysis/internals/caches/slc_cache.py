@@ -299,10 +299,10 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
     A pause gives back a cache, which shows where it ended in the burst that is repeated after one.
     A drive without a write buffer also becomes slower where its map in memory is full of changes,
     as each further write has to put one of them on the flash; it does not become faster in a pause.
-    A volume behind a host or a network has credits, which a pause renews, and shows no pages, no
-    units of a map and no erasures; and a memory that answers all reads takes writes until it is
-    full of them, as one of the host does, faster than a link carries them. A volume of several
-    media may be slower from a place on.
+    A volume behind a host or a network has credits, which a pause renews at the rate to which it
+    holds writes, and may show no pages, no units of a map and no erasures. A memory that answers
+    all reads takes writes until it is full of them, as one of the host does, faster than a link
+    carries them. A volume of several media may be slower from a place on.
     """
     memory_s = view.once(memory_read_s)
     if memory_s is not None:
@@ -335,6 +335,11 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
         size = found.sizes[0]
         said = say("slc_cache_bytes.reads_too", size=size, slower=fall, reads=reads.ratio)
         return unknown(said, evidence=ids([found.burst, *reads.shown]))
+    regained = other_causes.regained(view, slow_rate)
+    if regained is not None and regained.is_of_a_rate:
+        size, more = found.sizes[0], regained.count_bytes
+        said = say("slc_cache_bytes.given_back", size=size, rate=slow_rate, more=more)
+        return unknown(said, evidence=[*ids([found.burst]), *ids(regained.shown)])
     recovery = view.once(_recovery)
     if recovery is not None and recovery.is_none:
         said = say("slc_cache_bytes.once_only", size=found.sizes[0])
