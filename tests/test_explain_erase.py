@@ -24,15 +24,18 @@ def _erase(
     lost_s: float,
     late_s: float = 4e-5,
     every: int = 60,
+    sooner: int = 0,
 ) -> Answer:
     """What is said of a drive of which one read of so many waited so long, less up to ``late_s``,
-    and others for a program; writes lose so much time for every 2 MiB."""
+    the first few of them less a program, and others for a program; writes lose so much time for
+    every 2 MiB."""
     chance = np.random.default_rng(2)
     seconds = np.full(8000, 1e-4)
     seconds[::8] += chance.uniform(0, PROGRAM, 1000)
     seconds[::every] = waited_s - chance.uniform(0, late_s, len(seconds[::every])) + 1e-4
+    seconds[: sooner * every : every] -= PROGRAM
     reads = Waits(np.arange(8000) % 8, np.linspace(0, 130 * UNIT, 8000), seconds, 50e6)
-    level_s = 0.95 * waited_s - late_s
+    level_s = 0.95 * waited_s - late_s - bool(sooner) * PROGRAM
     found = Cycle(UNIT, 1e3, waited_s, 130.0, 0.99, level_s, 99.0)
     run = FakeRun()
     for stage, bytes_per_second in (
@@ -107,6 +110,16 @@ def test_a_wait_that_may_be_for_a_long_program_too_is_no_erasure_unless_writes_l
     found = _erase(monkeypatch, ERASE, lost_s)
     assert (found.value is not None) == told
     assert told or found.said.code == "unsure"
+
+
+@pytest.mark.parametrize(("sooner", "either"), [(0, False), (2, False), (40, True)])
+def test_waits_that_are_a_program_apart_leave_open_which_are_for_an_erasure_alone(
+    monkeypatch: pytest.MonkeyPatch, sooner: int, either: bool
+) -> None:
+    """The longer ones may have waited for a program as well, which writes lose, too."""
+    found = _erase(monkeypatch, ERASE, 3 * ERASE, sooner=sooner)
+    assert found.interval is not None
+    assert (found.interval[0] <= ERASE - PROGRAM) == either
 
 
 def test_erasures_that_are_missed_by_chance_are_told_from_distances_in_a_pattern() -> None:

@@ -201,6 +201,8 @@ def erase(view: View) -> Answer | None:
         low = min(low, fitted.seconds - longest_other)
     detail: dict[str, Any] = {"waits": fitted.count, "longest_s": float(beside.seconds.max())}
     value, said = fitted.seconds, say("measured", waits=fitted.count)
+    if apart := _a_program_less(waited[waited > 1.1 * longest_other], longest_other):
+        low = min(low, (1 - _TOLERANCE) * apart)
     lost = view.once(lost_s)
     if lost is not None and less_a_program(value, longest_other, lost):
         low = min(low, (1 - _TOLERANCE) * fitted.interval_s[0] - longest_other)
@@ -245,6 +247,20 @@ def in_step(waited: Floats, less: int, least_s: float, erase_s: float) -> bool:
     """Whether most reads that met an erasure may have waited for the same program before it, as
     others waited less, and for more than a program."""
     return _top_share(waited, least_s, erase_s) > _TOP_MAX and less > _LESS_MAX * len(waited)
+
+
+def _a_program_less(waited_s: Floats, program_s: float) -> float | None:
+    """The time that the shorter ones of two groups of waits took, if they are a program apart and
+    none lies between: the longer ones may have waited for a program as well, or the shorter ones
+    have come a program later. ``None`` for others."""
+    w = np.sort(waited_s)
+    if len(w) <= 2 * _LONGER_MIN:
+        return None
+    ends = int(np.argmax(np.diff(w))) + 1
+    shorter, longer = float(np.median(w[:ends])), float(np.median(w[ends:]))
+    groups = min(ends, len(w) - ends) > _LONGER_MIN and w[ends] - w[ends - 1] > program_s / 2
+    a_program = abs(longer - shorter - program_s) <= _A_PROGRAM * program_s
+    return shorter if groups and a_program else None
 
 
 def ends_sharply(waited: Floats, least_s: float, erase_s: float) -> bool:
