@@ -190,9 +190,14 @@ def without_rare(each_s: float, singles: Sequence[tuple[Floats, Floats]], waitin
 def _overlaps(cost: ReadCost) -> bool | None:
     """Whether the array reads on while the page before leaves the register: then the rate of one
     place has no transfer in it. A read of flash takes longer than one from memory by the array's
-    read and the transfer. ``None`` if no read came from memory."""
+    read and the transfer. ``None`` if no read came from memory, or if that depends on how much of
+    a byte's time is the channel's."""
     if cost.memory_s is None or cost.die_s is None:
         return None
-    moved = max(READ_BYTES, cost.small_bytes[1])
-    array_s = cost.idle_s - cost.memory_s - sum(cost.over_channel(READ_BYTES, moved)) / 2
-    return array_s > cost.die_s - sum(cost.over_channel(*cost.small_bytes)) / 4
+    small, moved = cost.small_bytes[1], max(READ_BYTES, cost.small_bytes[1])
+    array_s = cost.idle_s - cost.memory_s
+    # Halfway between a rate with all of the transfer in it and one with none.
+    either = {
+        array_s - moved * byte_s > cost.die_s - small * byte_s / 2 for byte_s in cost.per_byte_s
+    }
+    return either.pop() if len(either) == 1 else None
