@@ -164,16 +164,6 @@ def test_waits_that_come_while_nothing_is_written_are_for_no_erasure(
     assert told == clock
 
 
-@pytest.mark.parametrize(("level_s", "clock"), [(21e-3, True), (23e-3, False)])
-def test_a_wait_is_no_longer_for_what_comes_with_it(level_s: float, clock: bool) -> None:
-    """Reads that waited for 20 ms by the clock, and for programs of 2 ms while data were written,
-    were told from the others by 21 ms."""
-    view = view_of(_waits(FakeRun(), 3))
-    beside_s = np.linspace(0.25e-3, 2.25e-3, 1000)
-    told = comes_by_the_clock(view, level_s, period_s=1.8, wait_s=21.5e-3, beside_s=beside_s)
-    assert told == clock
-
-
 @pytest.mark.parametrize(("waits", "clock"), [([1] * 10, True), ([9, 1, *[0] * 8], False)])
 def test_what_a_drive_still_does_in_one_test_is_not_by_the_clock(
     waits: list[int], clock: bool

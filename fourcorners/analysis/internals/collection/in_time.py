@@ -22,9 +22,6 @@ do not meet what it does."""
 _USUAL_PERCENT = 95
 """Up to this percentile reads do not wait: longer ones than the waits in question show none."""
 
-_OTHER_MAX = 0.5
-"""Other things are no more than this share of a wait that is told by its length."""
-
 _WAITS_MIN = 2
 """A single long read may have any reason."""
 
@@ -32,9 +29,8 @@ _WAITS_MIN = 2
 def comes_by_the_clock(
     view: View, level_s: float, period_s: float, wait_s: float, beside_s: Floats
 ) -> bool:
-    """Whether single reads of tests that only read wait for longer than ``level_s``, less what
-    reads during writes wait for other things besides, about as often as once in ``period_s``: by
-    the Poisson distribution neither too rarely nor too often, each at
+    """Whether single reads of tests that only read wait for longer than ``level_s`` about as often
+    as once in ``period_s``: by the Poisson distribution neither too rarely nor too often, each at
     :data:`~fourcorners.analysis.internals.thresholds.FALSE_ALARM`. They must also wait about as
     long: during writes a read waits for other things besides, and no longer for the same one. And
     no test may have more of the waits than its share of the time, beyond chance: what comes by the
@@ -47,18 +43,17 @@ def comes_by_the_clock(
         wait_s: the median of these waits during writes.
         beside_s: the times of all reads during writes, with shape (reads,).
     """
-    other_s = float(np.ptp(np.quantile(beside_s, (1 - _USUAL_PERCENT / 100, _USUAL_PERCENT / 100))))
-    least_s = level_s - min(other_s, _OTHER_MAX * level_s)
     lengths_s: list[Floats] = []
     of_tests: list[tuple[int, float]] = []
     for m in view.points(None, "read"):
-        if m.test in _OF_WRITTEN and m.queue_depth == 1 and _is_short(m, least_s):
+        if m.test in _OF_WRITTEN and m.queue_depth == 1 and _is_short(m, level_s):
             low_ns, high_ns, count = m.histogram
             taken_s = (low_ns + high_ns) / 2e9
-            long = taken_s > least_s
+            long = taken_s > level_s
             of_tests.append((int(count[long].sum()), float(np.sum(count * taken_s))))
             lengths_s.append(np.repeat(taken_s[long], count[long]))
     waits, seconds = sum(count for count, _ in of_tests), sum(taken for _, taken in of_tests)
+    other_s = float(np.ptp(np.quantile(beside_s, (1 - _USUAL_PERCENT / 100, _USUAL_PERCENT / 100))))
     if waits < _WAITS_MIN or float(np.median(np.concatenate(lengths_s))) + other_s < wait_s:
         return False
     expected = seconds / period_s

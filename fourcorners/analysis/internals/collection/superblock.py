@@ -39,6 +39,9 @@ from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
+BY_WAITS = "by_waits_bytes"
+"""The key in a finding's detail for the bounds without what a write buffer may hold."""
+
 EVENTS_MIN = 8
 """So many erasures are needed for a distance: with fewer, chance may show every other one only.
 Fewer are enough where places met so many of them that this chance is known to be small."""
@@ -476,6 +479,7 @@ def superblock(view: View) -> Answer:
         detail={
             "wait_s": found.wait_s,
             "events": found.events,
+            BY_WAITS: about(found.unit_bytes, found.margin_bytes),
             "goodness": {"coherence": found.coherence},
         },
         evidence=ids(beside),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fourcorners import sentences
+from fourcorners.analysis.internals.collection.superblock import BY_WAITS
 from fourcorners.analysis.internals.nand.erasures import BLOCK_PAGES
 from fourcorners.finding import Finding
 from fourcorners.sentences import Said, say
@@ -115,11 +116,11 @@ def _blocks(found: Findings) -> Said | None:
     the host's data: what all of them erase at a time is whole blocks. Elsewhere a part of the pages
     may hold parity or what the drive notes."""
     row_bytes = (_value(found, "page_bytes") or 0.0) * (_value(found, "dies") or 0.0)
-    low, high = (end(found, "superblock_bytes") for end in (_low, _high))
     by_waits = _says(found, "superblock_bytes", ".measured")
-    if not (by_waits and _value(found, "placement_by_address") and row_bytes and low and high):
+    if not (by_waits and _value(found, "placement_by_address") and row_bytes):
         return None
-    low, high = low / row_bytes, high / row_bytes
+    # With what a buffer may hold, some whole number of blocks would nearly always be within.
+    low, high = (one / row_bytes for one in found["superblock_bytes"].detail[BY_WAITS])
     # By chance every other count would be near a whole number of blocks.
     if high - low > BLOCK_PAGES / 2 or math.ceil(low / BLOCK_PAGES) * BLOCK_PAGES <= high:
         return None
