@@ -9,6 +9,7 @@ from analysis_fixture import FakeRun
 from explain_fixture import MIB, view_of
 
 from fourcorners.analysis.internals.collection import periods_met, superblock
+from fourcorners.analysis.internals.collection.periods_met import meet_the_same
 from fourcorners.analysis.internals.collection.reads_beside import Waits
 from fourcorners.analysis.internals.collection.superblock import erase_cycle
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
@@ -80,6 +81,29 @@ def test_what_a_buffer_holds_more_at_the_end_is_within_the_bounds(
     erased = reads.at_bytes[-1] / 13.7e6
     assert low - lower == pytest.approx(8e6 / erased, rel=0.01)
     assert higher - high == pytest.approx(8e6 / erased, rel=0.01)
+
+
+@pytest.mark.parametrize(("parts", "more"), [(8, True), (1, False)])
+def test_places_that_wait_in_the_same_few_of_several_periods_show_larger_blocks(
+    parts: int, more: bool
+) -> None:
+    """Eight dies that reach the end of their blocks one after the other; six reads or so meet an
+    erasure of each, too few for the shape of every one."""
+    chance = np.random.default_rng(3)
+    met = [
+        place % parts + parts * np.sort(chance.choice(64 // parts, 6, replace=False))
+        for place in range(8)
+    ]
+    assert meet_the_same(met) == more
+
+
+def test_chance_makes_places_wait_in_the_same_parts_once_in_a_thousand_times_at_most() -> None:
+    chance = np.random.default_rng(4)
+    told = sum(
+        meet_the_same([np.sort(chance.choice(66, 6, replace=False)) for _ in range(8)])
+        for _ in range(1000)
+    )
+    assert told <= 5
 
 
 @pytest.mark.parametrize("between", [0, 20])

@@ -157,9 +157,16 @@ class Buffer:
         full_s = np.array(self.accepted_bytes / self.link_rate)
         accepted = float(np.interp(full_s, curve.seconds, curve.count_bytes))
         # In steps the curve is lower by up to one round of the dies.
-        return accepted + self.round_bytes >= _FILLED_MIN * self.accepted_bytes and self._ends(
-            curve
-        )
+        fills = accepted + self.round_bytes >= _FILLED_MIN * self.accepted_bytes
+        return fills and self._is_filled_by_the_link(curve) and self._ends(curve)
+
+    def _is_filled_by_the_link(self, curve: Curve) -> bool:
+        """Whether the first half of the buffer is filled at the link's rate. Faster cells behind a
+        smaller buffer take a long burst at a rate of their own."""
+        half_s = self.accepted_bytes / self.link_rate / 2
+        accepted = float(np.interp(half_s, curve.seconds, curve.count_bytes))
+        least = (1 - _SIZE_MARGIN) * self.accepted_bytes / 2
+        return accepted + self.round_bytes + self.margin_bytes >= least
 
     def _ends(self, curve: Curve) -> bool:
         """Whether the curve falls behind the link's rate once a buffer of the largest size is full:

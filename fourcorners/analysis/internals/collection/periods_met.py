@@ -133,6 +133,25 @@ def gain_of_parts(of_places: list[npt.NDArray[np.int64]], times: int) -> float:
     return alike
 
 
+def meet_the_same(of_planes: list[npt.NDArray[np.int64]]) -> bool:
+    """Whether places met erasures in the same few parts of some multiple of the period, however few
+    each of them met: what is erased at a time is then more than what is written from one to the
+    next, as where dies reach the end of their blocks one after the other.
+
+    Two erasures of a plane are in the same of n parts with the chance 1/n, and for any two pairs of
+    them this is independent.
+    """
+    pairs = sum(len(numbers) * (len(numbers) - 1) / 2 for numbers in of_planes)
+    limit = float(scipy.stats.norm.isf(FALSE_ALARM / MULTIPLES_MAX))
+    for times in range(2, MULTIPLES_MAX + 1):
+        counts = [np.bincount(numbers % times) for numbers in of_planes]
+        same = sum(float(np.sum(c * (c - 1))) / 2 for c in counts)
+        expected = pairs / times
+        if same - expected > limit * math.sqrt(expected * (1 - 1 / times)) and expected >= 1:
+            return True
+    return False
+
+
 def chance_of_gaps(gaps: npt.NDArray[np.int64]) -> float:
     """The chance of gaps of one, of two and of more that differ as much or more from a geometric
     distribution, by a likelihood-ratio test (Wilks)."""

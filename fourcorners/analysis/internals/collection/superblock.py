@@ -27,6 +27,7 @@ from fourcorners.analysis.internals.collection.periods_met import (
     chance_of_gaps,
     chance_of_turns,
     gain_of_parts,
+    meet_the_same,
     numbers_met,
     of_planes,
     sure_of_few,
@@ -154,8 +155,7 @@ def erase_cycle(reads: Waits) -> Cycle | None:
     Dies may reach the end of their blocks at different times, but a place stays on its die.
     Therefore the waits of a place are whole periods apart.
 
-    Returns:
-        The period of the waits beyond the level that shows it best; ``None`` where none does.
+    Returns the period of the waits beyond the level that shows it best; ``None`` where none does.
     """
     if not len(reads.seconds):
         return None
@@ -198,7 +198,7 @@ def _whole(reads: Waits, found: Cycle) -> Cycle:
     met = of_planes(reads, found.level_s, found.unit_bytes)
     best, most = 1, 0.0
     for times in range(2, MULTIPLES_MAX + 1):
-        if written / (times * found.unit_bytes) < EVENTS_MIN:
+        if written / (times * found.unit_bytes) < _PERIODS_MIN:
             break
         gained = gain_of_parts(met, times)
         if gained > most:
@@ -370,11 +370,8 @@ def cycle(view: View) -> Cycle | None:
     met = of_planes(reads, found.level_s, found.unit_bytes)
     if found.events < EVENTS_MIN and not sure_of_few(met):
         return None
-    if too_short(view) or leaves_no_time(view):
-        return None
-    if several_in_a_period(view) or missed_in_a_pattern(view):
-        return None
-    return None if by_the_clock(view) else found
+    against = (speaks_against(view) for speaks_against, _ in _AGAINST)
+    return None if too_short(view) or any(against) else found
 
 
 def too_short(view: View) -> bool:
@@ -435,28 +432,39 @@ def missed_in_a_pattern(view: View) -> bool:
     return len(gaps) > 0 and chance_of_gaps(gaps) < FALSE_ALARM
 
 
+def of_more(view: View) -> bool:
+    """Whether places wait in the same few of several periods: blocks are as many times as large."""
+    found, reads = view.once(rare_cycle), view.once(waits)
+    if found is None or reads is None:
+        return False
+    return meet_the_same(of_planes(reads, found.level_s, found.unit_bytes))
+
+
 def _held(view: View, found: Cycle) -> float:
-    """By how much the bytes that are accepted from one erasure to the next may differ from those
-    that reach the flash, in the mean: a write buffer holds more at one end of them than at the
-    other, by all that it holds at most."""
+    """By how much the bytes accepted from one erasure to the next may differ from those that reach
+    the flash, in the mean: a write buffer may be full at one end of them and empty at the other."""
     return (view.value("write_buffer_bytes") or 0.0) / found.events
 
 
+_AGAINST = (
+    (leaves_no_time, "programs"),
+    (several_in_a_period, "several"),
+    (missed_in_a_pattern, "pattern"),
+    (of_more, "of_more"),
+    (by_the_clock, "clock"),
+)
+"""What speaks against erasures at equal distances, with the reason that is given."""
+
+
 def superblock(view: View) -> Answer:
-    """Finds the erase unit. Where no erasures were found, the distance of the stalls shows how much
-    is reclaimed at a time."""
+    """Finds the erase unit, or how much is reclaimed at a time by the distance of the stalls."""
     beside, found = BESIDE(view), view.once(cycle)
     spacing = view.answer("collection_stall_spacing")
     if view.once(too_short):
         return unknown(say("short", least=_ERASE_MIN_S), evidence=ids(beside))
-    if view.once(leaves_no_time):
-        return unknown(say("programs"), evidence=ids(beside))
-    if view.once(several_in_a_period):
-        return unknown(say("several"), evidence=ids(beside))
-    if view.once(missed_in_a_pattern):
-        return unknown(say("pattern"), evidence=ids(beside))
-    if view.once(by_the_clock):
-        return unknown(say("clock"), evidence=ids(beside))
+    for speaks_against, code in _AGAINST:
+        if view.once(speaks_against):
+            return unknown(say(code), evidence=ids(beside))
     if found is None and spacing is not None and spacing.value and spacing.interval:
         detail, shown = spacing.detail, spacing.evidence
         by_stalls = known(
