@@ -66,6 +66,19 @@ def test_a_buffer_is_full_when_the_curve_leaves_the_rate_of_the_link(
     assert told.fills_as_it_should(curve) == explains
 
 
+@pytest.mark.parametrize(("share", "explains"), [(1.0, True), (0.9, False)])
+def test_faster_cells_behind_a_buffer_are_not_filled_at_the_rate_of_the_link(
+    share: float, explains: bool
+) -> None:
+    """Of a foreign drive (number 32 of seed 588324163): 2 MiB at the rate of the link, then 100 MiB
+    at nine tenths of it, and then at less than a half."""
+    curve = _curve(2 * MIB, 0.45 * LINK, 2**16, (100 * MIB, share * LINK))
+    seen = read_curve(curve, 2**16)
+    assert seen is not None
+    assert seen.size_bytes > 40 * MIB
+    assert seen.fills_as_it_should(curve) == explains
+
+
 def _empty(answer: Answer) -> list[bool | None]:
     return [c.holds for c in answer.checks if c.assumption is Assumption.EMPTY_AT_FIRST]
 

@@ -198,6 +198,10 @@ def pick(
     return Pick(test, operation, axes, without, tuple(values.items()))
 
 
+ERASED_ALONE = pick("probe-depth", "read", PointAxis.ALONE)
+"""Small reads of erased data, one at a time."""
+
+
 def ids(points: Sequence[Measured]) -> list[str]:
     """The ids of the recordings of these points."""
     return [m.recording for m in points]

@@ -23,6 +23,7 @@ from fourcorners.analysis.internals.flash import trim_granularity
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM, UNSURE
 from fourcorners.analysis.internals.usual import usual_latencies, usual_s
 from fourcorners.analysis.internals.view import (
+    ERASED_ALONE,
     PointAxis,
     View,
     ids,
@@ -201,8 +202,11 @@ def _usual(view: View) -> Mapping[str, float] | None:
 
 
 def _unmapped_s(view: View) -> float | None:
-    """The median time of a read of a place without data; ``None`` where none was read alone."""
+    """The median time of the quicker reads of places without data, of a drive that holds some or
+    none: on the former they may wait until a part of the map is written back. ``None`` where none
+    was read alone."""
     reads = [m for m in trim_granularity.READS(view) if m.point[PointAxis.KIND] == "never written"]
+    reads += ERASED_ALONE(view)
     return min((s for m in reads if (s := m.latency_percentile_s(50))), default=None)
 
 

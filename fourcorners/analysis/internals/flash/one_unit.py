@@ -14,10 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fourcorners.analysis.internals.flash import conflicting_reads
-from fourcorners.analysis.internals.link.generation import ERASED_ALONE
 from fourcorners.analysis.internals.nand.read_cost import DIE_LIMITS_MIN, SAME_PLACE, median_s
 from fourcorners.analysis.internals.thresholds import ALIKE, TWICE
-from fourcorners.analysis.internals.view import View, ids
+from fourcorners.analysis.internals.view import ERASED_ALONE, View, ids
 
 _ARRAY_MIN_S = 20e-6
 """No array of flash is read in less time; docs/explain.md."""

@@ -28,10 +28,9 @@ from fourcorners.analysis.internals.flash.closed_network import (
 )
 from fourcorners.analysis.internals.flash.one_unit import one_unit
 from fourcorners.analysis.internals.link import command_queue
-from fourcorners.analysis.internals.link.generation import ERASED_ALONE
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.usual import usual_s
-from fourcorners.analysis.internals.view import PointAxis, View, by, ids
+from fourcorners.analysis.internals.view import ERASED_ALONE, PointAxis, View, by, ids
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
 

@@ -27,16 +27,13 @@ from fourcorners.analysis.internals.flash.conflicting_reads import points, shown
 from fourcorners.analysis.internals.flash.soonest_reads import Soonest
 from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.thresholds import APART, UNSURE
-from fourcorners.analysis.internals.view import PointAxis, View, by, ids, pick
+from fourcorners.analysis.internals.view import ERASED_ALONE, PointAxis, View, by, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
 LARGE = pick("probe-depth", "read", PointAxis.OF, without=(PointAxis.ALONE,))
 """The large reads of two sizes, of erased, cached and written data."""
-
-ERASED_ALONE = pick("probe-depth", "read", PointAxis.ALONE)
-"""Small reads of erased data, one at a time."""
 
 WRITTEN_ALONE = pick(
     "probe-depth", "read", without=(PointAxis.SENTINEL, PointAxis.OF), pattern="random"

@@ -11,7 +11,6 @@ import numpy as np
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.flash import conflicting_reads
-from fourcorners.analysis.internals.link.generation import ERASED_ALONE
 from fourcorners.analysis.internals.nand.read_cost import (
     READ_ALONE,
     READ_BYTES,
@@ -23,6 +22,7 @@ from fourcorners.analysis.internals.nand.read_cost import (
 )
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import (
+    ERASED_ALONE,
     FLASH_READ_MIN_S,
     PointAxis,
     View,
