@@ -225,6 +225,31 @@ def test_writes_far_below_a_turn_do_not_wait_for_platters(
     assert told.value == protected
 
 
+@pytest.mark.parametrize(("erased_us", "told"), [(55, 0), (800, None)])
+def test_a_drive_that_reads_its_map_first_waits_for_its_writes_all_the_same(
+    erased_us: int, told: int | None
+) -> None:
+    """Random reads, also of places without data, wait until a change of the map is written back,
+    and so take longer than a write; those of an empty drive do not."""
+    took_s = {"plain": 842e-6, "forced": 842e-6, "read": 1204e-6, "just read": 201e-6}
+    run = FakeRun()
+    for turn, (kind, seconds) in itertools.product((1, 2, 3), took_s.items()):
+        operation = "read" if "read" in kind else "write"
+        where: dict[str, Any] = {"kind": kind, "latency_mean_s": seconds}
+        run.add(f"probe-flush/{kind}/{turn}", operation, iops=40, elapsed_s=1, **where)
+    for operation, kind in (("flush", "flushed"), ("read", "just written")):
+        seconds = 40e-6 if operation == "flush" else 201e-6
+        where = {"kind": kind, "latency_mean_s": seconds}
+        run.add(f"probe-flush/{kind}", operation, iops=100, elapsed_s=1, **where)
+    where = {"kind": "never written", "part_bytes": 4096, "latency_mean_s": 842e-6}
+    run.add("probe-trim/never", "read", iops=1 / 842e-6, elapsed_s=1, **where)
+    where = {"alone_bytes": 4096, "latency_mean_s": erased_us * 1e-6}
+    run.add("probe-depth/erased", "read", iops=1e6 / erased_us, elapsed_s=1, **where)
+    found = durability.is_volatile(view_of(run))
+    assert found is not None
+    assert found.value == told
+
+
 def test_a_drive_that_cannot_keep_the_pace_is_not_slower_for_it(tmp_path: Path) -> None:
     # Every forced write rewrites a cluster, ten times as long as they are apart.
     with fc.open_target("sim:ocz-core-64gb") as target:
