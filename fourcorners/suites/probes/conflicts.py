@@ -213,6 +213,9 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         wanted = tuple(beside(depth, stripe) for depth in seen.queue.wanted())
         if seen.together or seen.units is None or seen.page_bytes is None:
             return wanted
+        # A read that is not over when the next pair is due, as of an arm, tells nothing of pairs.
+        if seen.one_die < 2 * LATE_READS * PAIRS_PER_SECOND:
+            return wanted
         offsets = [seen.die_offset_bytes(die) for die in range(seen.units + 1)]
         return (*wanted, *on_channels(seen.page_bytes, offsets, seen.one_die))
 
