@@ -1,6 +1,7 @@
 """Compression, deduplication, flushes and caches as the probes find them follow the drive's own."""
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,23 @@ def test_a_disk_with_a_write_cache_loses_it(tmp_path: Path) -> None:
     assert (values["volatile_write_cache"], values["power_loss_protection"]) == (1, 0)
 
 
+def _flushed(took_s: Mapping[str, float], written_s: float, flush_s: float) -> FakeRun:
+    """What the probe of flushes measures, by the time of each kind of request, of a read of what
+    was just written, and of a flush."""
+    run = FakeRun()
+    for turn, (kind, seconds) in itertools.product((1, 2, 3), took_s.items()):
+        operation = "read" if "read" in kind else "write"
+        where: dict[str, Any] = {"kind": kind, "latency_mean_s": seconds}
+        run.add(f"probe-flush/{kind}/{turn}", operation, iops=40, elapsed_s=1, **where)
+    for operation, kind, seconds in (
+        ("flush", "flushed", flush_s),
+        ("read", "just written", written_s),
+    ):
+        where = {"kind": kind, "latency_mean_s": seconds}
+        run.add(f"probe-flush/{kind}", operation, iops=100, elapsed_s=1, **where)
+    return run
+
+
 @pytest.mark.parametrize(("write_s", "protected"), [(0.6e-3, None), (3e-3, 0)])
 def test_writes_far_below_a_turn_do_not_wait_for_platters(
     write_s: float, protected: int | None
@@ -209,14 +227,7 @@ def test_writes_far_below_a_turn_do_not_wait_for_platters(
     # A disk with a write cache that carries out neither flushes nor FUA, and takes longer for the
     # command of a write than for that of a read.
     took_s = {"plain": write_s, "forced": write_s, "read": 6e-3, "just read": 0.17e-3}
-    run = FakeRun()
-    for turn, (kind, seconds) in itertools.product((1, 2, 3), took_s.items()):
-        operation = "read" if "read" in kind else "write"
-        where: dict[str, Any] = {"kind": kind, "latency_mean_s": seconds}
-        run.add(f"probe-flush/{kind}/{turn}", operation, iops=40, elapsed_s=1, **where)
-    for operation, kind in (("flush", "flushed"), ("read", "just written")):
-        where = {"kind": kind, "latency_mean_s": 0.17e-3}
-        run.add(f"probe-flush/{kind}", operation, iops=100, elapsed_s=1, **where)
+    run = _flushed(took_s, 0.17e-3, 0.17e-3)
     for turn in range(4):
         run.add(f"probe-flush/sentinel/{turn}", "read", iops=1 / took_s["read"], sentinel=turn)
     assert view_of(run).is_disk
@@ -232,16 +243,9 @@ def test_a_drive_that_reads_its_map_first_waits_for_its_writes_all_the_same(
     """Random reads, also of places without data, wait until a change of the map is written back,
     and so take longer than a write; those of an empty drive do not."""
     took_s = {"plain": 842e-6, "forced": 842e-6, "read": 1204e-6, "just read": 201e-6}
-    run = FakeRun()
-    for turn, (kind, seconds) in itertools.product((1, 2, 3), took_s.items()):
-        operation = "read" if "read" in kind else "write"
-        where: dict[str, Any] = {"kind": kind, "latency_mean_s": seconds}
-        run.add(f"probe-flush/{kind}/{turn}", operation, iops=40, elapsed_s=1, **where)
-    for operation, kind in (("flush", "flushed"), ("read", "just written")):
-        seconds = 40e-6 if operation == "flush" else 201e-6
-        where = {"kind": kind, "latency_mean_s": seconds}
-        run.add(f"probe-flush/{kind}", operation, iops=100, elapsed_s=1, **where)
-    where = {"kind": "never written", "part_bytes": 4096, "latency_mean_s": 842e-6}
+    run = _flushed(took_s, 201e-6, 40e-6)
+    where: dict[str, Any] = {"kind": "never written", "part_bytes": 4096}
+    where["latency_mean_s"] = 842e-6
     run.add("probe-trim/never", "read", iops=1 / 842e-6, elapsed_s=1, **where)
     where = {"alone_bytes": 4096, "latency_mean_s": erased_us * 1e-6}
     run.add("probe-depth/erased", "read", iops=1e6 / erased_us, elapsed_s=1, **where)

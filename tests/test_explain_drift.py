@@ -4,7 +4,6 @@ import io
 import json
 import types
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +19,7 @@ from fourcorners.analysis import artefacts, internals
 from fourcorners.analysis.internals.method import futile, settling
 from fourcorners.analysis.internals.method.doubt import UNAFFECTED, Doubts
 from fourcorners.analysis.internals.method.drift import WRITING
+from fourcorners.analysis.internals.method.drift import find as drifts_of
 from fourcorners.analysis.internals.view import View
 from fourcorners.analysis.joined import Joined
 from fourcorners.analysis.source import Measured
@@ -228,12 +228,23 @@ def test_a_probe_ends_once_its_findings_would_not_be_taken(
         assert bool(futile.reason_to_stop(run, probe)) == (stops and kind == "file")
 
 
-@pytest.mark.parametrize(("times_s", "stops"), [((8e-3, 1e-4), False), ((1e-4, 8e-3), True)])
+@pytest.mark.parametrize(
+    ("times_s", "stops"),
+    [
+        ((8e-3, 1e-4), False),
+        # By less than a program makes of a read, but each of the reads takes one of two times.
+        ((1.2e-3, 0.41e-3, 0.41e-3), False),
+        ((1.2e-3, 0.8e-3, 0.41e-3), True),
+        ((1e-4, 8e-3), True),
+    ],
+)
 def test_a_probe_that_only_began_slow_goes_on(
     times_s: Sequence[float], stops: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drift = _drift("probe-caches", 0.8)
-    drift = replace(drift, detail={**drift.detail, "sentinel_s": times_s})
+    found = FakeRun()
+    for which, read_s in enumerate(times_s):
+        _reads(found, f"probe-caches/sentinel/{which}", read_s, sentinel=which, block_bytes=4096)
+    [drift] = drifts_of(view_of(found))
     monkeypatch.setattr(Doubts, "of", lambda view, misleading: Doubts([drift], READS))
     run: Any = types.SimpleNamespace(manifest=made_manifest(target={"kind": "file"}))
     assert bool(futile.reason_to_stop(run, "probe-caches")) == stops

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ from fourcorners.analysis.internals.link import generation
 from fourcorners.analysis.internals.nand.read_cost import read_cost
 from fourcorners.analysis.internals.resolver import as_finding
 from fourcorners.sentences import Said
+from fourcorners.suites import Subject
+from fourcorners.suites.probes import conflicts
+from fourcorners.suites.test import Adaptive, MeasuredSoFar
 
 KIB = 1024
 
@@ -352,3 +356,37 @@ def test_what_repeated_data_gains_may_be_otherwise_than_by_storing_it_once() -> 
     told = as_finding(row, known(1.0, said, detail={"gain": 2.2}))
     assert told.detail["assumptions"][0]["status"] == UNTESTED
     assert "stored once, and not" in told.text
+
+
+@pytest.mark.parametrize(("one_die", "in_pairs"), [(200.0, False), (799.0, False), (1e4, True)])
+def test_pairs_of_reads_are_for_drives_that_have_read_one_before_the_next_is_due(
+    one_die: float, in_pairs: bool
+) -> None:
+    """Two units take stripes of 8 KiB in turn. Behind an arm each serves 200 reads per second, and
+    pairs would be due 800 times."""
+    plan = conflicts.plan(Subject("device", 2 * 2**30), conflicts.Parameters(), seed=1)
+    [phase] = [one for one in plan.phases if isinstance(one, Adaptive)]
+    measured, asked = MeasuredSoFar(), list(phase.measurements)
+    kinds: set[str] = set()
+    while asked:
+        for one in asked:
+            kinds |= one.axes.keys()
+            read: Any = SimpleNamespace(read=_read_of_two_units(one.axes, one_die))
+            measured.add(one, read)
+        asked = list(phase.following(measured))
+    assert ({"late_ns", "long_bytes"} <= kinds) == in_pairs
+
+
+def _read_of_two_units(axes: Mapping[str, Any], one_die: float) -> SimpleNamespace:
+    """What is measured of reads of one place, of a window, or of two places so far apart."""
+    both = axes.get("window_bytes", 0) > 8 * KIB or axes.get("distance_bytes", 0) // (8 * KIB) % 2
+    rate = one_die * (2 if both else 1)
+    took_s = (axes.get("beside", 63) + 1) / rate
+    return SimpleNamespace(
+        ios=1000,
+        iops=rate,
+        elapsed_s=1000 / rate,
+        latency_mean_s=took_s,
+        latency_max_s=took_s,
+        latency_percentile_s=lambda _: took_s,
+    )

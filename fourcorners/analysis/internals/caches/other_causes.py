@@ -27,8 +27,8 @@ _LAST = 0.1
 
 _AS_HELD = 0.05
 """A limit of the rate gives back in a pause what writes are held to in as much time: a choice, some
-times the resolution of a rate. Of 21 drives with an SLC cache that contests of the probes recorded
-the nearest was off by 8 %, and the others by 17 % and more."""
+times the resolution of a rate. Of 22 drives in which ``arena explain`` finds an SLC cache (of 105
+drives of seed 1618033, and of 63 foreign ones of seed 967187623) the nearest was off by 8 %."""
 
 
 @dataclass(frozen=True)

@@ -207,7 +207,7 @@ def _alone(
     found = view.once(pairs, "together")
     scatter_s = max(found.error_s, statistics.pstdev(together.values()))
     if waited_s > max(APART * scatter_s, _ALL_WAIT * on_channel_s):
-        # Every second read is as late, whatever the first one is.
+        # What a command takes makes the second read as late after a short first one.
         return unknown(say("all_wait", waited_s=waited_s), detail=detail)
     if not found.complete or would_wait_s(view, on_channel_s, late_s) < APART * scatter_s:
         return unknown(say("scatter"), detail=detail)

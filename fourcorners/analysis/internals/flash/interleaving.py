@@ -18,11 +18,12 @@ import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from fourcorners.analysis.internals.flash import kinds_within, steady_windows
+from fourcorners.analysis.internals.flash import kinds_within
 from fourcorners.analysis.internals.flash.boundary_reads import Crossings, crossings
 from fourcorners.analysis.internals.flash.queue_end import QueueEnd
 from fourcorners.analysis.internals.flash.slow_channel import behind_one_channel
 from fourcorners.analysis.internals.flash.soonest_reads import Soonest
+from fourcorners.analysis.internals.flash.steady_windows import are_steady
 from fourcorners.analysis.internals.flash.strided_reads import Unread
 from fourcorners.analysis.internals.thresholds import ALIKE, APART, FALSE_ALARM, TWICE
 
@@ -162,12 +163,10 @@ class Seen:
             return None
         beyond = self.first_faster
         # If half of it was left out, a smaller window may be faster already.
-        if beyond is None or beyond // 2 not in self.window or not self._is_steady(beyond):
+        if beyond is None or beyond // 2 not in self.window:
             return None
-        return beyond
-
-    def _is_steady(self, beyond: int) -> bool:
-        return steady_windows.are_steady(self.window, beyond, self.one_die, self._kinds_differ)
+        kinds = self._kinds_differ
+        return beyond if are_steady(self.window, beyond, self.one_die, kinds_differ=kinds) else None
 
     @property
     def first_faster(self) -> int | None:

@@ -24,7 +24,7 @@ _PLATEAU_MIN = 3
 
 
 def are_steady(
-    window: Mapping[int, float], beyond: int, one_die: float, kinds_differ: bool
+    window: Mapping[int, float], beyond: int, one_die: float, *, kinds_differ: bool
 ) -> bool:
     """Whether rates within the stripe are the same, and those beyond do not fall. Where they rise
     by far more than other load makes of one rate, they may fall afterwards. The largest windows may

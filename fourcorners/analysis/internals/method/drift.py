@@ -12,6 +12,7 @@ import math
 import numpy as np
 import scipy
 
+from fourcorners.analysis.internals.method import two_times
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.analysis.internals.view import SENTINELS, View
 from fourcorners.analysis.intervals import histogram_mean_error, two_sided_t
@@ -26,6 +27,10 @@ is at least this. A smaller drift moves no finding by as much as its own interva
 SURE = "sure_change"
 """The key in a finding's detail for the change less the part by chance."""
 
+SLOW_FIRST = "slow_first"
+"""The key for how many of the small reads came first and took one time, if all others took another,
+shorter one; 0 for others."""
+
 SIZES = "probe-sizes"
 """The probe that reads first, and then writes."""
 
@@ -34,7 +39,7 @@ READING = (
     SIZES,
 )
 """The probes that do not change the drive, including that of sizes before it writes. A drift during
-them comes from other load."""
+them comes from other load, or from work that earlier writes had left."""
 
 WRITING = tuple(f"probe-{name}" for name in ("alignment", "burst", "content", "flush", "overwrite"))
 """The probes that write and thereby change the drive."""
@@ -86,7 +91,13 @@ def _drift(test: str, later: bool, points: list[Measured]) -> Finding | None:
         value=float(times.max() / times.min() - 1),
         unit="fraction",
         evidence=[m.recording for m in points],
-        detail={"sentinel_s": times, "test": test, "wrote": later, SURE: sure},
+        detail={
+            "sentinel_s": times,
+            "test": test,
+            "wrote": later,
+            SURE: sure,
+            SLOW_FIRST: two_times.slow_ones(points),
+        },
     )
 
 

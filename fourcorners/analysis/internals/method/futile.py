@@ -15,7 +15,7 @@ from fourcorners.analysis.internals.method.doubt import (
     UNAFFECTED,
     Doubts,
 )
-from fourcorners.analysis.internals.method.drift import SIZES, WRITING
+from fourcorners.analysis.internals.method.drift import SIZES, SLOW_FIRST, WRITING
 from fourcorners.analysis.internals.resolver import Resolver
 from fourcorners.analysis.source import RunData
 from fourcorners.sentences import say
@@ -68,7 +68,7 @@ def reason_to_stop(run: RunData, probe: str) -> str | None:
     drift = doubts.disturbance(probe)
     if drift is None or (probe == SIZES and not doubts.most):
         return None
-    if settling.settles(drift.detail.get("sentinel_s", ())):
+    if settling.settles(drift.detail.get("sentinel_s", ())) or drift.detail.get(SLOW_FIRST):
         # Other probes will show whether all begin so.
         return None
     return sentences.sentence(say("futile.stopped", drift=drift.text))
