@@ -9,7 +9,7 @@ from explain_fixture import view_of
 
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import read_cache
-from fourcorners.analysis.internals.collection.spare_area import find_cliff
+from fourcorners.analysis.internals.collection.cliff import find_cliff
 from fourcorners.analysis.internals.collection.stalls import (
     amplification,
     chance_of_regular,

@@ -9,6 +9,7 @@ import pytest
 from fourcorners.analysis.internals.answer import known
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.collection import relocation_cost, spare_area
+from fourcorners.analysis.internals.collection.cliff import cliff_of
 from fourcorners.analysis.internals.collection.spare_area import counted
 from fourcorners.analysis.internals.view import View
 from fourcorners.recording.arrays import Floats
@@ -42,7 +43,7 @@ def test_what_limits_writes_is_not_told_from_their_pace_alone(
     for name, value in replaced.items():
         monkeypatch.setattr(spare_area, name, value)
     monkeypatch.setattr(write_buffer, "writes_through", lambda _: through)
-    view = SimpleNamespace(run=None, once=lambda ask: cliff if ask is spare_area.cliff_of else None)
+    view = SimpleNamespace(run=None, once=lambda ask: cliff if ask is cliff_of else None)
     found = spare_area.by_amplification(cast(View, view))
     assert found.said is not None
     assert found.said.code == said

@@ -15,8 +15,9 @@ from fourcorners.analysis.internals.answer import known
 from fourcorners.analysis.internals.caches.buffer_line import BUFFER_MAX
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.collection import before_cliff, spare_area, stalls
+from fourcorners.analysis.internals.collection.cliff import find_cliff
 from fourcorners.analysis.internals.collection.reads_beside import Waits, reads_beside
-from fourcorners.analysis.internals.collection.spare_area import counted, find_cliff
+from fourcorners.analysis.internals.collection.spare_area import counted
 from fourcorners.analysis.internals.collection.superblock import Cycle, erase_cycle
 from fourcorners.analysis.internals.collection.write_amplification import (
     SHARES,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 from statistics import fmean
 
-from fourcorners.analysis.internals.collection.spare_area import find_cliff
+from fourcorners.analysis.internals.collection.cliff import find_cliff
 from fourcorners.manifest import Chart
 from fourcorners.patterns import bursts, fixed_rate
 from fourcorners.recording import Recording

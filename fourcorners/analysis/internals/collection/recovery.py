@@ -14,8 +14,8 @@ import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, yes_or_no
 from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.collection.cliff import cliff_of
 from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST, Part, parts
-from fourcorners.analysis.internals.collection.spare_area import cliff_of
 from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,11 +20,19 @@ from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import completion_curve
 from fourcorners.analysis.internals.collection.before_cliff import earliest_plane, held_bytes
+from fourcorners.analysis.internals.collection.cliff import (
+    FRESH_PARTS,
+    PACED,
+    PARTS_AHEAD,
+    RISE_MIN,
+    cliff_of,
+    one_rate,
+    varies,
+)
 from fourcorners.analysis.internals.collection.parts import (
     FASTER_MIN,
     FILL,
     OVERWRITE,
-    Part,
     faster_at_random,
     filled_bytes,
     parts,
@@ -41,45 +49,7 @@ from fourcorners.analysis.internals.link.command_queue import RANDOM
 from fourcorners.analysis.internals.link.generation import fastest
 from fourcorners.analysis.internals.thresholds import UNSURE, disagree
 from fourcorners.analysis.internals.view import View, ids
-from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
-
-_RISE_MIN = 0.6
-"""There is a cliff if the time of the next parts rises in the mean by at least so many times that
-of the first parts. The erasure of empty blocks costs less."""
-
-_FIRST_SHARE = 0.2
-"""The mean rise at the cliff is at least this share of the largest mean rise: a smaller one before
-may come from blocks that held little valid data."""
-
-_PARTS_AHEAD, _PARTS_BACK = 8, 6
-"""The number of next parts whose mean rise shows that a cliff was passed, which is one batch of the
-probe, and the number of earlier parts that may belong to the cliff, which is less."""
-
-_PACED = 0.01
-"""Writes past a cliff, and random reads with several queues, whose rates are all within this share
-of each other meet a limit on I/Os, whose credits were used up at the cliff: flash serves reads
-faster, and collection varies from part to part."""
-
-_ONSET_SHARE = 0.3
-"""The first part of the cliff has at least this share of the largest rise nearby."""
-
-_SEEN_SHARE = 0.1
-"""The same for a slower part before it that is followed by parts at the full pace."""
-
-_FRESH_PARTS = 4
-"""The median of so many first parts is the time of a part before the cliff."""
-
-_VARIES_MIN = 0.3
-"""The largest range of the middle 80 % of the parts before a cliff, over their median."""
-
-_USUAL_QUANTILE, _USUAL_FACTOR, _RISE_SEEN = 0.9, 1.5, 0.02
-"""This quantile of the rises is the usual variation before the cliff. The first part of the cliff
-rises by more than this factor times it, plus the last value."""
-
-_PART_UNCERTAIN, _BURST_UNCERTAIN = 0.3, 0.45
-"""The uncertainty of the cliff in parts: the first for a drive that takes the new pace at once, the
-second for one that first stalls anywhere in a part."""
 
 _UNITS_UNCERTAIN, _UNKNOWN_UNIT = 0.5, 0.012
 """The uncertainty of the cliff in erase units, since the destination block of collection is empty
@@ -143,10 +113,6 @@ _STRETCHES = 12
 """The data written after the cliff is divided into so many stretches; several blocks are collected
 in each."""
 
-_FULL_SHARE, _SHARP_PARTS = 0.8, 2
-"""The drive is slow to the full from this share of the later rise on. A sharp cliff comes within so
-many parts: it lies within one, and the destination block of collection is empty at first."""
-
 _SAME_PAGES, _BELOW_LINK = 0.9, 0.77
 """If small writes are at least the first share as fast as the large ones at the end of the fill, in
 bytes, they fill their pages alike. The fill must be slower than the second share of the link's
@@ -160,113 +126,6 @@ _UNITS_PASSED = 2.0
 """So many erase units after the cliff the destination block of collection is no longer empty."""
 
 
-@dataclass(frozen=True)
-class Cliff:
-    """The place where a drive begins to collect."""
-
-    part: int
-    """The number of the part in which collection begins."""
-    written_bytes: float
-    margin_bytes: float
-    fresh_s: float
-    """The time of a part before the cliff."""
-    in_bursts: bool
-    """Whether the drive stalls at times and writes at its full pace between stalls."""
-    onset_bytes: float = 0.0
-    """The bytes over which the drive slows down to the full, beyond a sharp cliff."""
-    doubtful_bytes: float = 0.0
-    """By how much earlier a slower part lies that may be the first one with collection, or slow for
-    another reason, as others are that were written before."""
-
-
-def find_cliff(parts: Sequence[Part]) -> Cliff | None:
-    """The cliff; ``None`` unless enough parts follow it.
-
-    A drive that collects between writes takes the new pace at once, and the time of the part gives
-    the place of the cliff within it. A drive that collects in bursts stalls first.
-    """
-    times = np.array([elapsed for _, elapsed in parts])
-    if len(times) < _FRESH_PARTS + _PARTS_AHEAD:
-        return None
-    fresh = float(np.median(times[:_FRESH_PARTS]))
-    rise = times / fresh - 1
-    ahead = np.convolve(rise, np.ones(_PARTS_AHEAD) / _PARTS_AHEAD, mode="valid")
-    risen = np.flatnonzero(ahead >= max(_RISE_MIN, _FIRST_SHARE * float(ahead.max())))
-    if not len(risen):
-        return None
-    near = rise[risen[0] : risen[0] + _PARTS_AHEAD]
-    part = int(risen[0]) + int(np.argmax(near >= _ONSET_SHARE * near.max()))
-    part, first = _first_slower(rise, part, float(near.max()))
-    if part + 2 >= len(parts) or _varies(times[:part]):
-        return None
-    count = float(parts[part][0])
-    before = float(sum(part[0] for part in parts[:part]))
-    doubtful = (part - first) * count
-    in_bursts = bool(rise[part + 1] < 0.5 * rise[part])
-    if in_bursts:
-        margin = _BURST_UNCERTAIN * count
-        return Cliff(part, before + count / 2, margin, fresh, True, doubtful_bytes=doubtful)
-    share = min(float(rise[part]) / float(rise[part + 1]), 1.0)
-    written = before + count * (1 - share)
-    onset = count * _soft_parts(rise[part:])
-    return Cliff(part, written, _PART_UNCERTAIN * count, fresh, False, onset, doubtful)
-
-
-def _soft_parts(rise: Floats) -> int:
-    """The parts from the first slower one, and beyond those of a sharp cliff, until the drive is
-    slow to the full."""
-    if len(rise) <= _PARTS_BACK:
-        return 0
-    later = float(np.median(rise[_PARTS_BACK : _PARTS_BACK + 2 * _PARTS_AHEAD]))
-    full = np.flatnonzero(rise >= _FULL_SHARE * later)
-    return max(int(full[0]) - _SHARP_PARTS, 0) if len(full) and later > 0 else 0
-
-
-def _first_slower(rise: Floats, part: int, most: float) -> tuple[int, int]:
-    """The first slower part of a cliff found in ``part``, and the first that may be one. At first
-    the destination block of collection is still empty, so that for some parts little has to be
-    collected. But where single parts before were slow as well, a single one may be so by chance."""
-    first = part
-    while first > 1:
-        near = max(first - _PARTS_BACK, 1)
-        earlier = np.abs(rise[:near])
-        seen = max(_USUAL_FACTOR * float(earlier.max()), _SEEN_SHARE * most)
-        slower = np.flatnonzero(rise[near:first] > seen)
-        if not len(slower):
-            break
-        first = near + int(slower[0])
-    earlier = np.abs(rise[: max(first - 2, 1)])
-    usual = _USUAL_FACTOR * float(np.quantile(earlier, _USUAL_QUANTILE)) + _RISE_SEEN
-    if first == part or earlier.max() <= usual or rise[first:part].min() > usual:
-        part = first
-    # The pace may fall over some parts.
-    while part > 1 and rise[part - 1] > usual:
-        part -= 1
-    return part, min(first, part)
-
-
-def _varies(times: Floats) -> bool:
-    """Whether times vary without a cliff, by other load or on what is no plain flash drive."""
-    low, middle, high = np.quantile(times, (0.1, 0.5, 0.9)) if len(times) else (1.0, 1.0, 1.0)
-    return bool(high - low > _VARIES_MIN * middle)
-
-
-def one_rate(parts: Sequence[Part], cliff: Cliff | None) -> bool:
-    """Whether all parts past a cliff have one rate, as heat makes it. Collection through the blocks
-    of the fill moves less and less: its cost falls by more than that in so many parts. Between the
-    stalls of a drive that collects in bursts, all parts have the rate of a fresh drive."""
-    if cliff is None or cliff.in_bursts:
-        return False
-    rates = [count / elapsed for count, elapsed in parts[cliff.part + _SHARP_PARTS :]]
-    rates = rates[: 2 * _PARTS_AHEAD]
-    return len(rates) == 2 * _PARTS_AHEAD and max(rates) - min(rates) <= _PACED * max(rates)
-
-
-def cliff_of(view: View) -> Cliff | None:
-    """The place where the drive of a run begins to collect."""
-    return find_cliff(parts(OVERWRITE(view)))
-
-
 def _hidden(view: View) -> Answer | None:
     """The reason why no measurement can show the spare area of this drive, if there is one."""
     if view.has("log_blocks"):
@@ -277,9 +136,9 @@ def _hidden(view: View) -> Answer | None:
         return None
     if times := view.once(faster_at_random):
         return unknown(say("over_provisioning.cached", times=times))
-    last = [m.iops for m in OVERWRITE(view)[-_PARTS_AHEAD:]]
-    alike = [m for m in RANDOM(view) if abs(m.iops / np.median(last) - 1) <= _PACED]
-    if len(alike) > 1 and max(last) - min(last) <= _PACED * max(last):
+    last = [m.iops for m in OVERWRITE(view)[-PARTS_AHEAD:]]
+    alike = [m for m in RANDOM(view) if abs(m.iops / np.median(last) - 1) <= PACED]
+    if len(alike) > 1 and max(last) - min(last) <= PACED * max(last):
         said = say("over_provisioning.credits", iops=float(np.median(last)))
         return unknown(said, evidence=ids([*OVERWRITE(view), *alike]))
     if one_rate(parts(OVERWRITE(view)), view.once(cliff_of)):
@@ -313,10 +172,10 @@ def _no_cliff(view: View) -> Answer:
     done, user = parts(OVERWRITE(view)), filled_bytes(view)
     if not done:
         return unknown(say("over_provisioning.not_filled"))
-    times, early = np.array([elapsed for _, elapsed in done]), max(len(done) // 4, _FRESH_PARTS)
-    if _varies(times[:early]):
+    times, early = np.array([elapsed for _, elapsed in done]), max(len(done) // 4, FRESH_PARTS)
+    if varies(times[:early]):
         return unknown(say("over_provisioning.varied"))
-    if (slower := float(np.median(times[-early:]) / np.median(times[:early]))) >= 1 + _RISE_MIN:
+    if (slower := float(np.median(times[-early:]) / np.median(times[:early]))) >= 1 + RISE_MIN:
         return unknown(say("over_provisioning.no_onset", slower=slower))
     share = sum(count for count, _ in done) / user
     return unknown(say("over_provisioning.not_slower", share=share))

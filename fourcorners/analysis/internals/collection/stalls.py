@@ -18,8 +18,8 @@ import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.collection.cliff import cliff_of
 from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST
-from fourcorners.analysis.internals.collection.spare_area import cliff_of
 from fourcorners.analysis.internals.collection.superblock import Cycle, cycle, rare_cycle
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM, UNSURE
 from fourcorners.analysis.internals.view import View, ids, pick

@@ -23,7 +23,7 @@ from fourcorners.analysis.internals.flash.boundary_reads import Crossings, cross
 from fourcorners.analysis.internals.flash.queue_end import QueueEnd
 from fourcorners.analysis.internals.flash.slow_channel import behind_one_channel
 from fourcorners.analysis.internals.flash.soonest_reads import Soonest
-from fourcorners.analysis.internals.flash.steady_windows import are_steady
+from fourcorners.analysis.internals.flash.steady_windows import are_steady, stand_apart
 from fourcorners.analysis.internals.flash.strided_reads import Unread
 from fourcorners.analysis.internals.thresholds import ALIKE, APART, FALSE_ALARM, TWICE
 
@@ -70,7 +70,8 @@ class Seen:
     Mean latencies are in seconds: ``together`` is of a long and a short read that are due at the
     same time, ``short`` of two short reads, ``late`` of two of which the second is due when the
     first is under way, all by their distance in stripes; ``alone`` is of one read by its size in
-    bytes. ``soonest`` is of one place (0), and of two by their distance."""
+    bytes. ``soonest`` is of one place (0), and of two by their distance; ``soonest_within`` is of
+    windows by their size in bytes."""
 
     window: Mapping[int, float] = field(default_factory=dict)
     across: Mapping[int, float] = field(default_factory=dict)
@@ -85,6 +86,7 @@ class Seen:
     apart: Mapping[int, float] = field(default_factory=dict)
     edge: Mapping[int, float] = field(default_factory=dict)
     soonest: Mapping[int, Soonest] = field(default_factory=dict)
+    soonest_within: Mapping[int, Soonest] = field(default_factory=dict)
 
     @classmethod
     def of(cls, points: Iterable[tuple[str, int, float, float, Soonest | None]]) -> Seen:
@@ -103,6 +105,7 @@ class Seen:
         return cls(
             **{kind: dict(sorted(some.items())) for kind, some in seen.items()},
             soonest=soonest["pair"],
+            soonest_within=soonest["window"],
         )
 
     @property
@@ -165,8 +168,8 @@ class Seen:
         # If half of it was left out, a smaller window may be faster already.
         if beyond is None or beyond // 2 not in self.window:
             return None
-        kinds = self._kinds_differ
-        return beyond if are_steady(self.window, beyond, self.one_die, kinds_differ=kinds) else None
+        steady = are_steady(self.window, beyond, self.one_die, kinds_differ=self._kinds_differ)
+        return beyond if steady or stand_apart(self.soonest_within, self.window, beyond) else None
 
     @property
     def first_faster(self) -> int | None:

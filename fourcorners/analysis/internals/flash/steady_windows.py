@@ -7,8 +7,9 @@ them are busy: no larger window is slower then. Other load makes some of them sl
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from fourcorners.analysis.internals.flash.soonest_reads import Soonest
 from fourcorners.analysis.internals.thresholds import ALIKE
 
 _FAR_MIN, _FALL_MAX = 4.0, 7 / 3
@@ -48,6 +49,26 @@ def are_steady(
     return all(
         ALIKE * later > earlier or (most > far and _FALL_MAX * later > most)
         for (earlier, later), most in zip(itertools.pairwise(after), fastest, strict=False)
+    )
+
+
+def stand_apart(soonest: Mapping[int, Soonest], window: Iterable[int], beyond: int) -> bool:
+    """Whether the soonest reads tell all windows within the stripe from all larger ones: the former
+    wait in the queue of one die, and the latter are over as soon as those of two dies are. Reads
+    that hang change the rates of windows by a fifth, and none of this.
+
+    Args:
+        soonest: of windows by their size in bytes.
+        window: the sizes of all windows, in bytes.
+        beyond: the first window that is faster than a single place.
+    """
+    sizes = sorted(window)
+    if any(size not in soonest for size in sizes):
+        return False
+    one = soonest[sizes[0]]
+    return all(
+        soonest[size].as_slow_as(one) if size < beyond else soonest[size].sooner_than(one)
+        for size in sizes
     )
 
 
