@@ -43,10 +43,10 @@ test: test-rust test-python
 test-rust:
 	cargo test --workspace
 
-# Files of tests go to at most four processes; one file stays in one, with its fixtures. Which tests
-# are slowest is told.
+# Files of tests go to four processes, also on two cores, since tests wait for disks, children and
+# the clock; one file stays in one, with its fixtures. Which tests are slowest is told.
 test-python: $(READY)
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --durations 20 --durations-min 2
+	$(BIN)/python -m pytest -n 4 --dist loadfile --durations 20 --durations-min 2
 
 lint: lint-rust lint-python
 

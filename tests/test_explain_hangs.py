@@ -64,6 +64,21 @@ def test_reads_that_are_not_served_in_order_show_no_conflict() -> None:
     assert Seen(seen.window, pair=seen.pair, soonest=mixed).turn == TURN
 
 
+@pytest.mark.parametrize("differ", [0, 1, 8])
+def test_windows_that_hang_are_told_by_their_soonest_reads(differ: int) -> None:
+    """Rates of windows over all dies fall by a fifth. A window whose soonest reads are on the other
+    side shows that something else made them faster or slower."""
+    gains = [1.0, 0.95, 1.69, 3.1, 3.1, 3.47, 2.85, 3.2, 2.9, 3.6]
+    window = {STRIPE << k: 7575.0 * gain for k, gain in enumerate(gains)}
+    within = dict(zip(window, [ONE_QUEUE] * 2 + [TWO_QUEUES] * 8, strict=True))
+    assert Seen(window).stripe_bytes is None
+    assert Seen(window, soonest_within=within).stripe_bytes == 2 * STRIPE
+    if differ:
+        size = STRIPE << differ
+        within[size] = ONE_QUEUE if within[size] is TWO_QUEUES else TWO_QUEUES
+        assert Seen(window, soonest_within=within).stripe_bytes is None
+
+
 @pytest.mark.parametrize(("of_two_us", "several"), [(3500, True), (5000, False)])
 def test_most_reads_show_what_hangs_hide_that_planes_read_together(
     of_two_us: float, several: bool

@@ -383,6 +383,18 @@ def test_a_slower_part_before_the_cliff_is_its_beginning() -> None:
     assert cliff.written_bytes == pytest.approx(2050)
 
 
+@pytest.mark.parametrize("lasting", [False, True])
+def test_chance_that_averages_out_hides_no_cliff(lasting: bool) -> None:
+    """Of 1024 writes of a part, six hang, each as long as a tenth of a part; other load lasts."""
+    chance = np.random.default_rng(7)
+    slower = 1 + 0.1 * chance.poisson(6, 120)
+    if lasting:
+        slower[:80] = np.sort(slower[:80])
+    times = slower * np.repeat([1.0, 4.0], (80, 40))
+    cliff = find_cliff([(100, float(elapsed)) for elapsed in times])
+    assert cliff is None if lasting else cliff is not None and cliff.part == 80
+
+
 @pytest.mark.parametrize("hung", [False, True])
 def test_a_slower_part_may_be_of_chance_where_another_one_was(hung: bool) -> None:
     """As of a drive with outliers: a command that hangs makes any part slow, whenever it comes."""

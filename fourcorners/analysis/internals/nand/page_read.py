@@ -104,7 +104,7 @@ def page_read(view: View) -> Answer | None:
     if abs(longer_s) > _CHANCE * cost.die_s:
         code = "of_longer" if longer_s > 0 else "of_shorter"
         said = say(code, die_s=cost.die_s, low=least, high=most, other=abs(longer_s))
-    low, high = (1 - _CHANCE) * bounds[0], (1 + _CHANCE) * bounds[1]
+    low, high = bounds[0] - _CHANCE * cost.die_s, bounds[1] + _CHANCE * cost.die_s
     answer = known(value, said, bounds=(low, high), detail=detail, evidence=evidence)
     if overlaps is None:
         # Both possibilities are within the bounds.

@@ -17,7 +17,7 @@ from fourcorners.analysis.internals.caches.burst_curve import BUCKET
 from fourcorners.analysis.internals.caches.read_cache import from_memory
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
-from fourcorners.analysis.internals.view import View, pick, small_reads
+from fourcorners.analysis.internals.view import ERASED_ALONE, View, pick, small_reads
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
 
@@ -86,7 +86,8 @@ class ReadCost:
     """From one read of a place to the next while many wait for it; ``None`` if the die is not what
     limits them."""
     memory_s: float | None
-    """A read from memory; ``None`` if none was seen."""
+    """A read from memory, or else one of erased data that read no flash; ``None`` if none was
+    seen."""
     per_byte_s: tuple[float, float]
     """Least and greatest time of a byte on the channel."""
     small_bytes: tuple[int, int]
@@ -146,6 +147,10 @@ def read_cost(view: View) -> ReadCost | None:
         and seconds <= _MEMORY_MAX * idle
         and (die_s is None or seconds < die_s or in_memory(seconds, alone, die_s, plain))
     ]
+    erased = median_s(ERASED_ALONE(view))
+    if not cached and erased is not None and erased <= _MEMORY_MAX * idle:
+        # A read that is over before a die serves one needs no flash, not even for its mapping.
+        cached = [erased] if die_s is not None and erased < die_s else []
     per_byte, measured, whole = _channel(view, idle, die_s)
     moved = (whole, whole) if whole else _moved(view, sum(per_byte) / 2 if measured else 0.0)
     return ReadCost(idle, die_s, min(cached, default=None), per_byte, moved, measured)
@@ -272,12 +277,12 @@ def _channel(
         if waits is not None and waits.least_s - waits.chance_s > max(
             high * page, _SLOPE_MIN * idle_s
         ):
-            return (waits.least_s / page, waits.most_s / page), True, page
+            return waits.per_byte_s(page), True, page
         # Where the link may be all of it, nothing shows that the channel moves only a part.
         if least > 0 and (shows - by_chance) * large > _SLOPE_MIN * idle_s:
             return (low, high), True, None
         if waits is not None and waits.shows_s > _SLOPE_MIN * idle_s:
-            return (waits.least_s / large, waits.most_s / large), True, None
+            return waits.per_byte_s(large), True, None
     return (0.0, per_byte_most_s(view, idle_s, die_s, seen.block_bytes)), False, None
 
 
@@ -312,26 +317,65 @@ class _ChannelWaits:
     chance_s: float
     shows_s: float
 
+    def per_byte_s(self, count: int) -> tuple[float, float]:
+        """The least and the greatest time of a byte, if so many pass the channel."""
+        least_s = max(self.least_s - self.chance_s, 0.0)
+        return least_s / count, (self.most_s + self.chance_s) / count
+
 
 def _channel_waits(view: View, die_s: float | None) -> _ChannelWaits | None:
-    """The waits for the channel; ``None`` where dies do not share one."""
-    found = view.once(conflicting_reads.pairs, "together")
-    sizes = list(view.once(conflicting_reads.alone).items())
+    """The waits for the channel; ``None`` where dies do not share one. A long read may keep the
+    second one waiting for the link as well; a short one does not, and moves as much on a channel
+    that passes whole pages. The pairs that surely wait for longer tell."""
+    sizes = {size: alone_s for size, (alone_s, _) in view.once(conflicting_reads.alone).items()}
     dies, channels = view.value("dies"), view.value("channels")
-    if not found.latency_s or not dies or not channels or channels >= dies:
+    if not sizes or not dies or not channels or channels >= dies:
         return None
-    (_, (small_s, _)), (large, (large_s, _)) = sizes[0], sizes[-1]
+    small, large = min(sizes), max(sizes)
+    both_s = (sizes[small] + sizes[large]) / 2
+    waits = [_waits_of(view, "together", die_s, large, both_s)]
+    waits.append(_waits_of(view, "short", die_s, 2 * small, sizes[small]))
+    found = [one for one in waits if one is not None]
+    return max(found, key=lambda one: one.least_s - one.chance_s, default=None)
+
+
+def _waits_of(
+    view: View, kind: str, die_s: float | None, first_bytes: int, alone_s: float
+) -> _ChannelWaits | None:
+    """The waits of one kind of pairs; ``None`` where it was not measured.
+
+    Args:
+        die_s: the time of a read of one die; ``None`` where it is not known.
+        first_bytes: the size of the first read.
+        alone_s: the mean of both reads alone.
+    """
+    found = view.once(conflicting_reads.pairs, kind)
+    if not found.latency_s:
+        return None
     least_s = min(found.latency_s.values())
-    # The longest waits may be those of two reads of one die.
-    shared_s = [
-        one
-        for one in found.latency_s.values()
-        if not die_s or 2 * (one - least_s) < _DIE_WAITS * die_s
+    shared = [
+        apart
+        for apart, pair_s in found.latency_s.items()
+        if _shares_no_die(view, apart, 2 * (pair_s - least_s), die_s)
     ]
-    low, high = conflicting_reads.second_waits_s(max(shared_s), least_s)
-    late = max(2 * (least_s - (small_s + large_s) / 2), 0.0)
-    low, high = max(low - large * link_s(view)[1], 0.0), high + late
+    longest_s = max(found.latency_s[apart] for apart in shared)
+    low, high = conflicting_reads.second_waits_s(longest_s, least_s)
+    if kind == "short":
+        # Of two reads that are alike the second ones are the later half, whose median tells.
+        second_s = view.once(conflicting_reads.second_of_short_s)
+        low = high = max(second_s[n] for n in shared) - min(second_s[n] for n in found.latency_s)
+    late = max(2 * (least_s - alone_s), 0.0)
+    low, high = max(low - first_bytes * link_s(view)[1], 0.0), high + late
     error_s = conflicting_reads.second_waits_s(math.sqrt(2) * found.error_s, 0.0)[1]
     chance = two_sided_t(math.inf) * error_s
     # Without shorter waits, the longest may be for a slow channel.
-    return _ChannelWaits(low, high, chance, high if len(shared_s) == len(found.latency_s) else low)
+    return _ChannelWaits(low, high, chance, high if len(shared) == len(found.latency_s) else low)
+
+
+def _shares_no_die(view: View, apart: int, wait_s: float, die_s: float | None) -> bool:
+    """Whether two reads so many stripes apart are of two dies: by the levels of their waits where
+    these show that each unit is a die, else by how long they wait."""
+    levels = view.once(conflicting_reads.shown_levels)
+    if levels is not None and levels.planes == 1:
+        return apart < levels.units
+    return not die_s or wait_s < _DIE_WAITS * die_s
