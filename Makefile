@@ -14,6 +14,8 @@ RUST := Cargo.toml Cargo.lock $(shell find $(CRATES) -name '*.rs' -o -name Cargo
 export EXTENSION_PROFILE ?= release
 READY := $(VENV)/.ready-$(EXTENSION_PROFILE)
 export PIP_QUIET := 1
+CONSTRAINTS := .ci/constraints.txt
+export PIP_CONSTRAINT := $(CURDIR)/$(CONSTRAINTS)
 
 .PHONY: help demo test test-rust test-python lint lint-rust lint-python format docs linkcheck clean
 .DEFAULT_GOAL := help
@@ -31,7 +33,7 @@ $(BIN)/maturin:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install "maturin>=1.9,<2"
 
-$(READY): pyproject.toml $(RUST) | $(BIN)/maturin
+$(READY): pyproject.toml $(CONSTRAINTS) $(RUST) | $(BIN)/maturin
 	$(BIN)/maturin develop --profile $(EXTENSION_PROFILE) --extras dev
 	@rm -f $(VENV)/.ready-* && touch $@
 
