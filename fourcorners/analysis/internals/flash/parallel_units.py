@@ -386,8 +386,10 @@ def _without_curve(
         each_s, units = 1 / conflicting.one_die_iops, conflicting.dies
         said = say("carried", path=conflicting.path_s, each=each_s, units=units, why=why)
         return unknown(said, detail=detail, evidence=both)
-    code = "conflicts_alone" if gain <= conflicting.dies else "conflicts_alone_more"
-    return _counted(known(conflicting.dies, say(code, why=why), detail=detail, evidence=both))
+    said = say("conflicts_alone" if gain <= conflicting.dies else "conflicts_alone_more", why=why)
+    # Other load on the reads of the queue leaves the conflicts as they are.
+    evidence = conflicting.recordings
+    return _counted(known(conflicting.dies, said, detail=detail, evidence=evidence))
 
 
 def _counted(found: Answer) -> Answer:
