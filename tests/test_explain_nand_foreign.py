@@ -261,6 +261,11 @@ def test_short_pairs_show_a_channel_that_is_slower_than_the_array() -> None:
     )
     (least, most), _, moved = read_cost._channel(cast(View, view), 142e-6, 94e-6)
     assert moved == 8192
+    # Of pairs of one die alone, as all others were disturbed, none waits for a channel.
+    for pairs in (together, short):
+        for n in range(1, 16):
+            del pairs[n]
+    assert read_cost._channel_waits(cast(View, view), 94e-6) is None
     assert 0.85 * page_s < least * moved <= page_s <= most * moved < 1.15 * page_s
 
 

@@ -342,7 +342,7 @@ def _channel_waits(view: View, die_s: float | None) -> _ChannelWaits | None:
 def _waits_of(
     view: View, kind: str, die_s: float | None, first_bytes: int, alone_s: float
 ) -> _ChannelWaits | None:
-    """The waits of one kind of pairs; ``None`` where it was not measured.
+    """The waits of one kind of pairs; ``None`` where none of two dies were measured.
 
     Args:
         die_s: the time of a read of one die; ``None`` where it is not known.
@@ -350,14 +350,14 @@ def _waits_of(
         alone_s: the mean of both reads alone.
     """
     found = view.once(conflicting_reads.pairs, kind)
-    if not found.latency_s:
-        return None
-    least_s = min(found.latency_s.values())
+    least_s = min(found.latency_s.values(), default=0.0)
     shared = [
         apart
         for apart, pair_s in found.latency_s.items()
         if _shares_no_die(view, apart, 2 * (pair_s - least_s), die_s)
     ]
+    if not shared:
+        return None
     longest_s = max(found.latency_s[apart] for apart in shared)
     low, high = conflicting_reads.second_waits_s(longest_s, least_s)
     if kind == "short":
