@@ -223,100 +223,6 @@ def test_what_the_link_may_take_alone_is_no_time_on_the_channel(
     assert shown or most * 4096 > 100e-6
 
 
-def _pairs_of(
-    sizes: dict[int, tuple[float, float]], levels: Levels | None = None, **pairs_s: dict[int, float]
-) -> Any:
-    """What a view finds once: single reads, and pairs of each kind."""
-
-    def once(function: object, kind: str | None = None) -> object:
-        found: dict[object, object] = {
-            conflicting_reads.seen: SimpleNamespace(block_bytes=2048),
-            conflicting_reads.alone: sizes,
-            conflicting_reads.shown_levels: levels,
-            conflicting_reads.pairs: SimpleNamespace(
-                latency_s=pairs_s.get(kind or "", {}), error_s=0.0
-            ),
-            conflicting_reads.second_of_short_s: pairs_s.get("seconds", {}),
-        }
-        return found[function]
-
-    return once
-
-
-def test_short_pairs_show_a_channel_that_is_slower_than_the_array() -> None:
-    """The drive whose array was told as 79 us instead of 34: a page of 8 KiB passes the channel for
-    60 us whatever is read of it, and the link of 281 MB/s explains how much longer a long read
-    takes. The wait is as long as one for a die, but no two units share one."""
-    page_s, link_s = 60e-6, 1 / 281e6
-    sizes = {n: (128e-6 + n * link_s, 0.0) for n in (512, 3584, 7680)}
-    shared = {n: n % 2 == 0 for n in range(1, 17)}
-    seconds = {n: 134e-6 + page_s * waits + (n == 16) * 34e-6 for n, waits in shared.items()}
-    short = {n: 131e-6 + (s - 134e-6) * 4 / 9 for n, s in seconds.items()}
-    together = {n: 150e-6 + 17e-6 * waits + (n == 16) * 18e-6 for n, waits in shared.items()}
-    levels = Levels(16, 1, 2, False, {})
-    view = SimpleNamespace(
-        once=_pairs_of(sizes, levels, together=together, short=short, seconds=seconds),
-        points=lambda *_: [],
-        value={"link_ceiling": 1 / link_s, "dies": 16, "channels": 2, "page_bytes": 8192}.get,
-    )
-    (least, most), _, moved = read_cost._channel(cast(View, view), 142e-6, 94e-6)
-    assert moved == 8192
-    # Of pairs of one die alone, as all others were disturbed, none waits for a channel.
-    for pairs in (together, short):
-        for n in range(1, 16):
-            del pairs[n]
-    assert read_cost._channel_waits(cast(View, view), 94e-6) is None
-    assert 0.85 * page_s < least * moved <= page_s <= most * moved < 1.15 * page_s
-
-
-@pytest.mark.parametrize(("erased_s", "memory_s"), [(59e-6, 59e-6), (99e-6, None), (None, None)])
-def test_a_read_of_erased_data_that_needs_no_flash_is_as_one_from_memory(
-    monkeypatch: pytest.MonkeyPatch, erased_s: float | None, memory_s: float | None
-) -> None:
-    """Unless it takes so long that it may have read the mapping from flash."""
-    run = FakeRun()
-    for number in (1, 2):
-        run.add(f"probe-flush/read/{number}", "read", iops=7e3, latency_mean_s=142e-6, kind="read")
-    if erased_s:
-        about: dict[str, Any] = {"alone_bytes": 4096, "of": "erased"}
-        run.add("probe-depth/erased", "read", iops=1 / erased_s, latency_mean_s=erased_s, **about)
-    seen = SimpleNamespace(window={4096: 1 / 95e-6, 8192: 3 / 95e-6}, stride={}, apart={})
-    monkeypatch.setattr(conflicting_reads, "seen", lambda _view: seen)
-    monkeypatch.setattr(conflicting_reads, "one_unit", lambda _view: (1 / 95e-6, ()))
-    monkeypatch.setattr(conflicting_reads, "one_read_s", lambda _view: 95e-6)
-    monkeypatch.setattr(read_cost, "_channel", lambda *_: ((6.5e-9, 7.2e-9), True, 8192))
-    cost = read_cost.read_cost(view_of(run))
-    assert cost is not None
-    assert cost.die_s == pytest.approx(95e-6)
-    assert cost.memory_s == (None if memory_s is None else pytest.approx(memory_s, rel=0.02))
-
-
-@pytest.mark.parametrize(
-    ("slope_s", "wait_s", "whole"),
-    [(0.17e-9, 19.6e-6, 8192), (0.0, 19.6e-6, 8192), (2.4e-9, 19.6e-6, None), (0.17e-9, 0.0, None)],
-)
-def test_pairs_that_wait_longer_than_parts_differ_show_that_pages_move_as_a_whole(
-    slope_s: float, wait_s: float, whole: int | None
-) -> None:
-    """SimpleSSD moves a page over the channel whatever is read of it, and a part of it only through
-    its memory, whose time is not the channel's."""
-    link_s = 0.3125e-9
-    sizes = {n: (67e-6 + n * (slope_s + link_s), 0.0) for n in (512, 3584, 7680)}
-    # Of nine tenths of the reads that are typical, four wait that take longer than the others.
-    pairs_s = {n: 71e-6 + (wait_s * 4 / 9 if n % 4 == 0 else 0.0) for n in range(1, 8)}
-    view = SimpleNamespace(
-        once=_pairs_of(sizes, together=pairs_s),
-        points=lambda *_: [],
-        value={"link_ceiling": 1 / link_s, "dies": 16, "channels": 4, "page_bytes": 8192}.get,
-    )
-    (least, most), _, found = read_cost._channel(cast(View, view), 70e-6, 59.6e-6)
-    assert found == whole
-    if whole:
-        assert least * whole <= wait_s <= most * whole
-    else:
-        assert least <= slope_s <= most
-
-
 def test_a_short_read_that_waits_as_long_as_a_long_one_takes_is_not_the_slower_one() -> None:
     """The first is of 7.5 KiB, the second of 512 bytes. Left out of the typical latency is the
     slowest tenth: long reads, unless the short ones wait so long."""
@@ -357,6 +263,7 @@ def test_what_is_quicker_than_flash_or_a_mirror_is_no_page_read(
     cost = _cost(die_s=die_s, idle_s=idle_s, memory_s=None, per_byte_s=(1e-10, 1e-10))
     view = SimpleNamespace(
         once=lambda what, *_: cost if what is read_cost.read_cost else [],
+        points=lambda *_: [],
         value=lambda _: None,
         has=lambda _: False,
     )

@@ -15,7 +15,6 @@ from fourcorners.analysis.internals.answer import known
 from fourcorners.analysis.internals.caches.buffer_line import BUFFER_MAX
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.collection import before_cliff, spare_area, stalls
-from fourcorners.analysis.internals.collection.cliff import find_cliff
 from fourcorners.analysis.internals.collection.reads_beside import Waits, reads_beside
 from fourcorners.analysis.internals.collection.spare_area import counted
 from fourcorners.analysis.internals.collection.superblock import Cycle, erase_cycle
@@ -156,18 +155,6 @@ def test_what_was_written_is_known_where_half_of_the_log_is_left_out() -> None:
     off = waits.at_bytes - reads_ns * block / each_ns
     inside = waits.at_bytes > 0
     assert np.ptp(off[inside]) <= block
-
-
-def test_a_cliff_lies_within_its_part() -> None:
-    times = [1.0] * 20 + [3.4] + [5.0] * 20
-    cliff = find_cliff([(100, elapsed) for elapsed in times])
-    assert cliff is not None
-    # 0.4 of the part at the old pace and 0.6 at the new one.
-    assert cliff.written_bytes == pytest.approx(2040)
-    assert find_cliff([(100, 1.0)] * 40) is None
-    # Other load makes any part slow.
-    chance = np.random.default_rng(1)
-    assert find_cliff([(100, elapsed) for elapsed in chance.exponential(1.0, 120)]) is None
 
 
 @pytest.mark.parametrize(
@@ -373,36 +360,6 @@ def test_the_plane_that_is_full_first_has_less_room_than_the_mean() -> None:
         np.median(first), rel=0.15
     )
     assert before_cliff.earliest_plane(view_of(FakeRun(), **about), written) == 0
-
-
-def test_a_slower_part_before_the_cliff_is_its_beginning() -> None:
-    # The block into which is collected is empty at first.
-    times = [1.0] * 20 + [2.1, 1.0, 1.0] + [5.0] * 20
-    cliff = find_cliff([(100, elapsed) for elapsed in times])
-    assert cliff is not None
-    assert cliff.written_bytes == pytest.approx(2050)
-
-
-@pytest.mark.parametrize("lasting", [False, True])
-def test_chance_that_averages_out_hides_no_cliff(lasting: bool) -> None:
-    """Of 1024 writes of a part, six hang, each as long as a tenth of a part; other load lasts."""
-    chance = np.random.default_rng(7)
-    slower = 1 + 0.1 * chance.poisson(6, 120)
-    if lasting:
-        slower[:80] = np.sort(slower[:80])
-    times = slower * np.repeat([1.0, 4.0], (80, 40))
-    cliff = find_cliff([(100, float(elapsed)) for elapsed in times])
-    assert cliff is None if lasting else cliff is not None and cliff.part == 80
-
-
-@pytest.mark.parametrize("hung", [False, True])
-def test_a_slower_part_may_be_of_chance_where_another_one_was(hung: bool) -> None:
-    """As of a drive with outliers: a command that hangs makes any part slow, whenever it comes."""
-    times = [1.0] * 5 + [1.3 if hung else 1.0] + [1.0] * 30 + [1.6, 1.0, 1.0, 1.0, 1.0] + [5.0] * 20
-    cliff = find_cliff([(100, elapsed) for elapsed in times])
-    assert cliff is not None
-    assert cliff.written_bytes == pytest.approx(4100 if hung else 3650)
-    assert cliff.doubtful_bytes == (500 if hung else 0)
 
 
 def test_stalls_in_two_goes_are_at_no_single_distance() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from fourcorners.analysis.internals.collection.parts import OVERWRITE, Part, parts
+from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.analysis.internals.view import View
 from fourcorners.recording.arrays import Floats
 
@@ -47,6 +50,16 @@ _FULL_SHARE, _SHARP_PARTS = 0.8, 2
 """The drive is slow to the full from this share of the later rise on. A sharp cliff comes within so
 many parts: it lies within one, and the destination block of collection is empty at first."""
 
+_MEANS_MIN = 4
+"""The least number of means by which parts are judged whose times scatter: with fewer, hardly any
+scatter of means is too much or too little for chance."""
+
+_ANYWHERE = 1.0
+"""The uncertainty in parts: the one that the cliff lies in may count as before it or as after."""
+
+_LEAST_SPREAD = 0.01
+"""The least deviation of times over their mean: a few that agree by chance are no sure sign."""
+
 PACED = 0.01
 """Writes past a cliff, and random reads with several queues, whose rates are all within this share
 of each other meet a limit on I/Os, whose credits were used up at the cliff: flash serves reads
@@ -76,11 +89,16 @@ def find_cliff(parts: Sequence[Part]) -> Cliff | None:
     """The cliff; ``None`` unless enough parts follow it.
 
     A drive that collects between writes takes the new pace at once, and the time of the part gives
-    the place of the cliff within it. A drive that collects in bursts stalls first.
+    the place of the cliff within it. A drive that collects in bursts stalls first. Where parts
+    before it differ, they must do so by chance, and then chance leaves its place less sure.
     """
     times = np.array([elapsed for _, elapsed in parts])
     if len(times) < FRESH_PARTS + PARTS_AHEAD:
         return None
+    return _after_even_parts(parts, times) or _among_scatter(parts, times)
+
+
+def _after_even_parts(parts: Sequence[Part], times: Floats) -> Cliff | None:
     fresh = float(np.median(times[:FRESH_PARTS]))
     rise = times / fresh - 1
     ahead = np.convolve(rise, np.ones(PARTS_AHEAD) / PARTS_AHEAD, mode="valid")
@@ -139,13 +157,59 @@ def _first_slower(rise: Floats, part: int, most: float) -> tuple[int, int]:
 
 
 def varies(times: Floats) -> bool:
-    """Whether times vary without a cliff, by other load or on what is no plain flash drive. Writes
-    that hang make single parts longer, by chance, which the means of several parts do not show."""
-    groups = len(times) // PARTS_AHEAD
-    if groups >= FRESH_PARTS:
-        times = times[: groups * PARTS_AHEAD].reshape(groups, PARTS_AHEAD).mean(axis=1)
+    """Whether times vary without a cliff, by other load or on what is no plain flash drive."""
     low, middle, high = np.quantile(times, (0.1, 0.5, 0.9)) if len(times) else (1.0, 1.0, 1.0)
     return bool(high - low > _VARIES_MIN * middle)
+
+
+def _among_scatter(parts: Sequence[Part], times: Floats) -> Cliff | None:
+    """The cliff of a drive whose writes hang now and then, so that parts differ by chance: where
+    the mean time rises for good. Before and after it times are taken for normal, each with a mean
+    and a deviation of its own, which gives every place of the cliff its likelihood."""
+    sums = np.append(0.0, np.cumsum(times))
+    places = np.arange(_MEANS_MIN * PARTS_AHEAD, len(times) - PARTS_AHEAD + 1)
+    if not len(places):
+        return None
+    ahead = (sums[places + PARTS_AHEAD] - sums[places]) / PARTS_AHEAD
+    rise = ahead / (sums[places] / places) - 1
+    risen = places[rise >= max(RISE_MIN, _FIRST_SHARE * float(rise.max()))]
+    if not len(risen):
+        return None
+    near = np.arange(risen[0], min(int(risen[0]) + PARTS_AHEAD, int(places[-1])) + 1)
+    end = int(near[-1]) + PARTS_AHEAD
+    likely = np.array([_spread(times[:n]) + _spread(times[n:end]) for n in near])
+    weight = np.exp(likely.min() - likely)
+    weight /= weight.sum()
+    low, high = near[np.searchsorted(np.cumsum(weight), (0.05, 0.95))]
+    part, mean = int(low), float(weight @ near)
+    before = times[:part]
+    fresh, deviation = float(before.mean()), float(before.std(ddof=1))
+    after = float(times[high : high + PARTS_AHEAD].mean())
+    sure = scipy.stats.norm.isf(FALSE_ALARM / len(places)) / math.sqrt(PARTS_AHEAD)
+    if not _averages_out(before) or after - fresh <= max(sure * deviation, RISE_MIN * fresh):
+        return None
+    count = float(parts[part][0])
+    margin = max(float(high) - mean, mean - part) + _ANYWHERE
+    onset = count * _soft_parts(times[int(high) :] / fresh - 1)
+    return Cliff(int(high), mean * count, margin * count, fresh, False, onset)
+
+
+def _spread(times: Floats) -> float:
+    """Minus the logarithm of the greatest likelihood of normal times, without what is constant."""
+    return len(times) * math.log(max(float(times.std()), _LEAST_SPREAD * float(times.mean())))
+
+
+def _averages_out(times: Floats) -> bool:
+    """Whether times of parts differ by chance: the means of several in a row are about alike, and
+    differ by no more and no less than those of times that do not depend on each other. What lasts
+    makes them differ by more, and what comes at equal distances by less."""
+    groups = len(times) // PARTS_AHEAD
+    if groups < _MEANS_MIN:
+        return False
+    means = times[len(times) % PARTS_AHEAD :].reshape(groups, PARTS_AHEAD).mean(axis=1)
+    squares = float(np.sum((means - means.mean()) ** 2)) * PARTS_AHEAD / float(times.var(ddof=1))
+    low, high = scipy.stats.chi2.ppf((FALSE_ALARM, 1 - FALSE_ALARM), groups - 1)
+    return not varies(means) and bool(low < squares < high)
 
 
 def one_rate(parts: Sequence[Part], cliff: Cliff | None) -> bool:

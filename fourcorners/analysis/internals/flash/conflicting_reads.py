@@ -279,9 +279,9 @@ def pairs(view: View, kind: str) -> Pairs:
     return Pairs(latency_s, error_s, alone_s, kind != "together", complete=told == typical)
 
 
-def second_of_short_s(view: View) -> dict[int, float]:
-    """The median latency of the second ones of two short reads, which are the later half, in
-    seconds, by how many stripes they are apart."""
+def second_s(view: View) -> dict[int, float]:
+    """The median latency of the later half of pairs of short reads, in seconds, by how many stripes
+    they are apart: if both reads are alike, of the second ones. 0 where it is not known."""
     found = by(points(view, "short"), PointAxis.STRIPES)
     return {n: m.latency_percentile_s(75) or 0.0 for n, m in found.items()}
 

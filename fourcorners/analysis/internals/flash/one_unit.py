@@ -5,10 +5,7 @@ long, at every power of two. A slow processor or channel, with many dies behind 
 shows in single reads: what a command takes without flash is in a read of a place without data, and
 what is left of one of flash is the array and the channel, one after the other. If a place is read
 more slowly than commands without flash are served, and nothing that is left beside its pace is as
-long as the quickest array, that pace is the array's own. It is so, too, if what is left is just the
-time in which a whole page passes, which is longer than the pace: a channel that takes longer for
-a page than the array does, and less for a part of one. Many dies behind a slow processor would have
-to have an array that takes as long as that does for a part of a page.
+long as the quickest array, that pace is the array's own.
 """
 
 from __future__ import annotations
@@ -58,28 +55,23 @@ def one_unit(view: View) -> OneUnit | None:
         return None
     # The drive works on other commands meanwhile, so that it does not take one at a time.
     takes_several = again_s >= DIE_LIMITS_MIN * each_s
-    passes_s = max(1 / iops for b, iops in seen.across.items() if b < page)
-    if not takes_several or not is_array(each_s, again_s, empty_s, passes_s):
+    if not takes_several or not is_array(each_s, again_s, empty_s):
         return None
     points = conflicting_reads.points(view, "window", "across")
     return OneUnit(page, each_s, ids([*points, *SAME_PLACE(view), *ERASED_ALONE(view)]))
 
 
-def is_array(each_s: float, again_s: float, empty_s: float, passes_s: float) -> bool:
+def is_array(each_s: float, again_s: float, empty_s: float) -> bool:
     """Whether the time from one read of a place to the next is that of the array.
 
     Args:
         each_s: that time.
         again_s: a single read of the place.
         empty_s: a single read of a place without data.
-        passes_s: the time from one read of a whole page to the next.
     """
     beside_s = again_s - empty_s - each_s
     longer = each_s > (1 + _TOLERANCE) * max(empty_s, _ARRAY_MIN_S)
-    left = beside_s >= (1 - _TOLERANCE) * _ARRAY_MIN_S
-    by_channel = passes_s > (1 + _TOLERANCE) * each_s
-    explained = abs(beside_s - passes_s) <= _TOLERANCE * (again_s - empty_s)
-    return longer and (not left or (by_channel and explained))
+    return longer and beside_s < (1 - _TOLERANCE) * _ARRAY_MIN_S
 
 
 def page_of(times: dict[int, float]) -> int | None:

@@ -386,9 +386,11 @@ def _without_curve(
         each_s, units = 1 / conflicting.one_die_iops, conflicting.dies
         said = say("carried", path=conflicting.path_s, each=each_s, units=units, why=why)
         return unknown(said, detail=detail, evidence=both)
-    said = say("conflicts_alone" if gain <= conflicting.dies else "conflicts_alone_more", why=why)
+    if gain > conflicting.dies:
+        said = say("conflicts_alone_more", why=why)
+        return _counted(known(conflicting.dies, said, detail=detail, evidence=both))
     # Other load on the reads of the queue leaves the conflicts as they are.
-    evidence = conflicting.recordings
+    said, evidence = say("conflicts_alone", why=why), conflicting.recordings
     return _counted(known(conflicting.dies, said, detail=detail, evidence=evidence))
 
 

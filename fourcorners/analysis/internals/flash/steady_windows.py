@@ -7,7 +7,7 @@ them are busy: no larger window is slower then. Other load makes some of them sl
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from fourcorners.analysis.internals.flash.soonest_reads import Soonest
 from fourcorners.analysis.internals.thresholds import ALIKE
@@ -52,24 +52,23 @@ def are_steady(
     )
 
 
-def stand_apart(soonest: Mapping[int, Soonest], window: Iterable[int], beyond: int) -> bool:
-    """Whether the soonest reads tell all windows within the stripe from all larger ones: the former
-    wait in the queue of one die, and the latter are over as soon as those of two dies are. Reads
-    that hang change the rates of windows by a fifth, and none of this.
+def stand_apart(soonest: Mapping[int, Soonest], window: Collection[int], beyond: int) -> bool:
+    """Whether the soonest reads tell all windows within the stripe from all larger ones. Reads of
+    the former, two windows at least, wait in one queue that takes as long in each; those of the
+    latter are over as soon as with two dies. Reads that hang change the rates of windows by a
+    fifth, and none of this. A single window within the stripe may have been slower by other load.
 
     Args:
         soonest: of windows by their size in bytes.
         window: the sizes of all windows, in bytes.
         beyond: the first window that is faster than a single place.
     """
-    sizes = sorted(window)
-    if any(size not in soonest for size in sizes):
+    if not set(window) <= soonest.keys():
         return False
-    one = soonest[sizes[0]]
-    return all(
-        soonest[size].as_slow_as(one) if size < beyond else soonest[size].sooner_than(one)
-        for size in sizes
-    )
+    within = [soonest[size] for size in window if size < beyond]
+    after = [soonest[size] for size in window if size >= beyond]
+    alike = all(one.as_slow_as(other) for one, other in itertools.permutations(within, 2))
+    return len(within) > 1 and alike and all(some.sooner_than(within[0]) for some in after)
 
 
 def _without_map(after: list[float]) -> list[float]:

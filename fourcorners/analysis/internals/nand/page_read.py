@@ -17,6 +17,7 @@ from fourcorners.analysis.internals.nand.read_cost import (
     SAME_PLACE,
     SINGLE,
     ReadCost,
+    link_s,
     median_s,
     read_cost,
 )
@@ -78,7 +79,7 @@ def page_read(view: View) -> Answer | None:
         return unknown(said, evidence=[*evidence, *ids(ERASED_ALONE(view))])
     least, most = cost.over_channel(*cost.small_bytes)
     bounds = (_least_die_s(view, cost.die_s) - most, cost.die_s - least)
-    overlaps = _overlaps(cost)
+    overlaps = _overlaps(cost, link_s(view)[0])
     if overlaps is not False:
         # A small difference of two medians is no proof that all of the transfer is hidden.
         bounds = (bounds[0], cost.die_s)
@@ -187,14 +188,25 @@ def without_rare(each_s: float, singles: Sequence[tuple[Floats, Floats]], waitin
     return each_s / (1 + max(float(np.mean(longer)), 0.0))
 
 
-def _overlaps(cost: ReadCost) -> bool | None:
+def _overlaps(cost: ReadCost, link_s: float) -> bool | None:
     """Whether the array reads on while the page before leaves the register: then the rate of one
     place has no transfer in it. A read of flash takes longer than one from memory by the array's
-    read and the transfer. ``None`` if no read came from memory, or if that depends on how much of
-    a byte's time is the channel's."""
-    if cost.memory_s is None or cost.die_s is None:
+    read and the transfer. ``None`` if no read came from memory and a single read is long enough for
+    both, or if it depends on how much of a byte's time is the channel's.
+
+    Args:
+        cost: the parts of a small read.
+        link_s: the least time of a byte on the link.
+    """
+    if cost.die_s is None:
         return None
     small, moved = cost.small_bytes[1], max(READ_BYTES, cost.small_bytes[1])
+    if cost.memory_s is None:
+        # If the array was as long as the rate of the place, a single read would have no time left
+        # for the transfer, at least, and its way over the link.
+        least, most = cost.over_channel(max(READ_BYTES, cost.small_bytes[0]), moved)
+        both_s = (1 - _CHANCE) * cost.die_s + least
+        return False if most < cost.die_s and cost.idle_s - READ_BYTES * link_s < both_s else None
     array_s = cost.idle_s - cost.memory_s
     # Halfway between a rate with all of the transfer in it and one with none.
     either = {

@@ -17,7 +17,7 @@ from fourcorners.analysis.internals.caches.burst_curve import BUCKET
 from fourcorners.analysis.internals.caches.read_cache import from_memory
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
-from fourcorners.analysis.internals.view import ERASED_ALONE, View, pick, small_reads
+from fourcorners.analysis.internals.view import View, pick, small_reads
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
 
@@ -71,6 +71,10 @@ _SLOPE_MIN = 0.01
 """A channel's time of a page shows if it is at least this share of a read."""
 
 
+_SECOND_ERROR = 1.8
+"""The standard error of the median of 100 second reads, 1.25 / sqrt(100) of their scatter, over
+that of the typical latency of 200, which is about 0.98 / sqrt(200) of it."""
+
 _DIE_WAITS = 0.5
 """A read that waits for the die of another one does so for most of the array's read. One that waits
 for a channel does only if the channel is slower than the array."""
@@ -86,8 +90,7 @@ class ReadCost:
     """From one read of a place to the next while many wait for it; ``None`` if the die is not what
     limits them."""
     memory_s: float | None
-    """A read from memory, or else one of erased data that read no flash; ``None`` if none was
-    seen."""
+    """A read from memory; ``None`` if none was seen."""
     per_byte_s: tuple[float, float]
     """Least and greatest time of a byte on the channel."""
     small_bytes: tuple[int, int]
@@ -147,10 +150,6 @@ def read_cost(view: View) -> ReadCost | None:
         and seconds <= _MEMORY_MAX * idle
         and (die_s is None or seconds < die_s or in_memory(seconds, alone, die_s, plain))
     ]
-    erased = median_s(ERASED_ALONE(view))
-    if not cached and erased is not None and erased <= _MEMORY_MAX * idle:
-        # A read that is over before a die serves one needs no flash, not even for its mapping.
-        cached = [erased] if die_s is not None and erased < die_s else []
     per_byte, measured, whole = _channel(view, idle, die_s)
     moved = (whole, whole) if whole else _moved(view, sum(per_byte) / 2 if measured else 0.0)
     return ReadCost(idle, die_s, min(cached, default=None), per_byte, moved, measured)
@@ -274,10 +273,14 @@ def _channel(
         low = (1 - _SLOPE_TOLERANCE) * max(least - chance, 0.0)
         high = (1 + _SLOPE_TOLERANCE) * (most + chance)
         page = int(view.value("page_bytes") or large)
-        if waits is not None and waits.least_s - waits.chance_s > max(
-            high * page, _SLOPE_MIN * idle_s
-        ):
-            return waits.per_byte_s(page), True, page
+        of_page = max(
+            (one for one in (waits, _page_waits(view, die_s, waits)) if one is not None),
+            key=lambda one: one.least_s - one.chance_s,
+            default=None,
+        )
+        longer_s = max(high * page, _SLOPE_MIN * idle_s)
+        if of_page is not None and of_page.least_s - of_page.chance_s > longer_s:
+            return of_page.per_byte_s(page), True, page
         # Where the link may be all of it, nothing shows that the channel moves only a part.
         if least > 0 and (shows - by_chance) * large > _SLOPE_MIN * idle_s:
             return (low, high), True, None
@@ -310,12 +313,14 @@ def per_byte_most_s(view: View, idle_s: float, die_s: float | None, block_bytes:
 @dataclass(frozen=True)
 class _ChannelWaits:
     """How long one of two reads waits for the channel, in seconds: the least and the greatest time,
-    by how much chance may be off, and the time that is to tell whether there are such waits."""
+    by how much chance may be off, the time that is to tell whether there are such waits, and the
+    least time with what may be a wait for the link."""
 
     least_s: float
     most_s: float
     chance_s: float
     shows_s: float
+    or_link_s: float
 
     def per_byte_s(self, count: int) -> tuple[float, float]:
         """The least and the greatest time of a byte, if so many pass the channel."""
@@ -324,52 +329,61 @@ class _ChannelWaits:
 
 
 def _channel_waits(view: View, die_s: float | None) -> _ChannelWaits | None:
-    """The waits for the channel; ``None`` where dies do not share one. A long read may keep the
-    second one waiting for the link as well; a short one does not, and moves as much on a channel
-    that passes whole pages. The pairs that surely wait for longer tell."""
-    sizes = {size: alone_s for size, (alone_s, _) in view.once(conflicting_reads.alone).items()}
+    """The waits of a short read for a long one's page; ``None`` where dies share no channel."""
+    sizes = list(view.once(conflicting_reads.alone).items())
     dies, channels = view.value("dies"), view.value("channels")
-    if not sizes or not dies or not channels or channels >= dies:
+    shared = _of_two_dies(view, "together", die_s)
+    if not shared or not sizes or not dies or not channels or channels >= dies:
         return None
-    small, large = min(sizes), max(sizes)
-    both_s = (sizes[small] + sizes[large]) / 2
-    waits = [_waits_of(view, "together", die_s, large, both_s)]
-    waits.append(_waits_of(view, "short", die_s, 2 * small, sizes[small]))
-    found = [one for one in waits if one is not None]
-    return max(found, key=lambda one: one.least_s - one.chance_s, default=None)
-
-
-def _waits_of(
-    view: View, kind: str, die_s: float | None, first_bytes: int, alone_s: float
-) -> _ChannelWaits | None:
-    """The waits of one kind of pairs; ``None`` where none of two dies were measured.
-
-    Args:
-        die_s: the time of a read of one die; ``None`` where it is not known.
-        first_bytes: the size of the first read.
-        alone_s: the mean of both reads alone.
-    """
-    found = view.once(conflicting_reads.pairs, kind)
-    least_s = min(found.latency_s.values(), default=0.0)
-    shared = [
-        apart
-        for apart, pair_s in found.latency_s.items()
-        if _shares_no_die(view, apart, 2 * (pair_s - least_s), die_s)
-    ]
-    if not shared:
-        return None
-    longest_s = max(found.latency_s[apart] for apart in shared)
-    low, high = conflicting_reads.second_waits_s(longest_s, least_s)
-    if kind == "short":
-        # Of two reads that are alike the second ones are the later half, whose median tells.
-        second_s = view.once(conflicting_reads.second_of_short_s)
-        low = high = max(second_s[n] for n in shared) - min(second_s[n] for n in found.latency_s)
-    late = max(2 * (least_s - alone_s), 0.0)
-    low, high = max(low - first_bytes * link_s(view)[1], 0.0), high + late
+    found = view.once(conflicting_reads.pairs, "together")
+    (_, (small_s, _)), (large, (large_s, _)) = sizes[0], sizes[-1]
+    least_s = min(found.latency_s.values())
+    low, high = conflicting_reads.second_waits_s(
+        max(found.latency_s[apart] for apart in shared), least_s
+    )
+    late = max(2 * (least_s - (small_s + large_s) / 2), 0.0)
+    or_link, high = low, high + late
+    low = max(low - large * link_s(view)[1], 0.0)
     error_s = conflicting_reads.second_waits_s(math.sqrt(2) * found.error_s, 0.0)[1]
     chance = two_sided_t(math.inf) * error_s
     # Without shorter waits, the longest may be for a slow channel.
-    return _ChannelWaits(low, high, chance, high if len(shared) == len(found.latency_s) else low)
+    shows = high if len(shared) == len(found.latency_s) else low
+    return _ChannelWaits(low, high, chance, shows, or_link)
+
+
+def _page_waits(
+    view: View, die_s: float | None, together: _ChannelWaits | None
+) -> _ChannelWaits | None:
+    """The waits of two short reads for the channel, if it passes whole pages; ``None`` where that
+    does not show.
+
+    The first one lies in the middle of a page. If whole pages pass, both reads are alike, so that
+    the second ones are the later half, and they wait as long as for a long read, but hardly for the
+    link. A channel that passes parts of a page lets them wait for less than that.
+    """
+    apart, second_s = _of_two_dies(view, "short", die_s), view.once(conflicting_reads.second_s)
+    if together is None or not apart or not all(second_s.get(n) for n in apart):
+        return None
+    middle_s = (max(second_s[n] for n in apart) + min(second_s[n] for n in apart)) / 2
+    waiting = float(np.median([second_s[n] for n in apart if second_s[n] >= middle_s]))
+    waited_s = waiting - float(np.median([second_s[n] for n in apart if second_s[n] <= middle_s]))
+    found, sizes = view.once(conflicting_reads.pairs, "short"), view.once(conflicting_reads.alone)
+    small = min(sizes)
+    late = max(2 * (min(found.latency_s.values()) - sizes[small][0]), 0.0)
+    low, high = max(waited_s - 2 * small * link_s(view)[1], 0.0), waited_s + late
+    chance = two_sided_t(math.inf) * _SECOND_ERROR * math.sqrt(2) * found.error_s
+    slack = chance + together.chance_s
+    # Pairs that do not share a channel wait for the link as well, by up to a long read.
+    most_s = together.most_s + max(sizes) * link_s(view)[1]
+    as_long = together.or_link_s - slack <= high and low <= most_s + slack
+    return _ChannelWaits(low, high, chance, low, low) if as_long else None
+
+
+def _of_two_dies(view: View, kind: str, die_s: float | None) -> list[int]:
+    """How many stripes the pairs of a kind are apart that surely share no die."""
+    latency_s = view.once(conflicting_reads.pairs, kind).latency_s
+    least_s = min(latency_s.values(), default=0.0)
+    return [n for n, s in latency_s.items() if _shares_no_die(view, n, 2 * (s - least_s), die_s)]
 
 
 def _shares_no_die(view: View, apart: int, wait_s: float, die_s: float | None) -> bool:
