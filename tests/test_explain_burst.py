@@ -308,11 +308,13 @@ def test_a_buffer_may_have_been_half_full_when_the_short_burst_began(size: float
 
 def test_a_burst_that_passes_the_end_of_a_cache_shows_that_there_is_none() -> None:
     """The drive becomes hot in one of two bursts, each to the erased drive."""
-    cache = (190e6, 180e6, 200e6)
-    assert passes(curve_of((1e6, 1800e6), (267e6, 67e6)), cache)
-    assert not passes(curve_of((190e6, 67e6), (78e6, 50e6)), cache)
+    cache, bend = (190e6, 180e6, 200e6), Bend(190e6, fast_rate=67e6, slow_rate=50e6, misfit=0.0)
+    assert passes(curve_of((1e6, 1800e6), (267e6, 67e6)), cache, bend)
+    assert not passes(curve_of((190e6, 67e6), (78e6, 50e6)), cache, bend)
     # It ends too soon to show.
-    assert not passes(curve_of((210e6, 67e6)), cache)
+    assert not passes(curve_of((210e6, 67e6)), cache, bend)
+    # It found the cache full, as a pause does not empty it.
+    assert not passes(curve_of((1e6, 1800e6), (267e6, 50e6)), cache, bend)
 
 
 @pytest.mark.parametrize("at", [0.3, 0.55, 0.75, 0.9])

@@ -15,6 +15,7 @@ from fourcorners.analysis.internals.collection.in_time import comes_by_the_clock
 from fourcorners.analysis.internals.flash import conflicting_reads, data_reduction
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.placement import static
+from fourcorners.analysis.internals.flash.queue_end import QueueEnd
 from fourcorners.analysis.internals.flash.soonest_reads import Soonest
 from fourcorners.analysis.internals.link import transfer_model
 from fourcorners.patterns import INCOMPRESSIBLE, REPEATED, compressible
@@ -44,6 +45,33 @@ def test_hangs_make_no_second_bank_of_dies() -> None:
     assert _seen(soonest=True).units == TURN
     # By the rates alone, two places 1 MiB apart are on two dies.
     assert _seen(soonest=False).units == 2 * TURN
+
+
+def test_places_that_conflict_between_whole_turns_are_no_parts_of_a_die() -> None:
+    """A hash of the address tells the die of a drive with 8 dies: places 16 stripes apart conflict
+    by chance, and so do those 37 and 46 apart."""
+    window = {STRIPE << k: 13_000.0 * min(2.0**k, 7.0) for k in range(4)}
+    window |= {STRIPE << k: 92_000.0 for k in (4, 5)} | {STRIPE << k: 104_000.0 for k in (6, 7, 8)}
+    window[STRIPE << 6] = 1.25 * 92_000.0
+    pair = {n * STRIPE: 26_000.0 for n in (1, 2, 4, 8, 20, 32, 33, 37, 46, 64)} | {
+        2 * KIB: 13_000.0
+    }
+    pair[16 * STRIPE] = 13_000.0
+    in_turn = Seen(window, pair=dict(sorted(pair.items())))
+    assert in_turn.turn == TURN
+    assert in_turn.is_of_parts
+    assert not in_turn.conflicts_between_turns
+    hashed = Seen(window, pair=dict(sorted((pair | {37 * STRIPE: 13_000.0}).items())))
+    assert hashed.conflicts_between_turns
+    assert not hashed.is_of_parts
+
+
+def test_a_queue_that_ends_somewhere_is_not_told_as_one_without_an_end() -> None:
+    rates = {32: 25_200.0, 48: 26_015.0, 64: 19_796.0, 96: 15_186.0, 128: 14_096.0, 192: 14_100.0}
+    found = QueueEnd(rates)
+    assert found.depth is None
+    assert found.slows
+    assert not QueueEnd(dict.fromkeys(rates, 25_200.0)).slows
 
 
 @pytest.mark.parametrize(("tenth_s", "turn"), [(1.2e-3, TURN), (3.2e-3, 2)])

@@ -175,7 +175,7 @@ def _search(view: View) -> _Search:
                 doubtful.append(bend)
                 continue
             if any(
-                passes(completion_curve(view.run, other), found.sizes)
+                passes(completion_curve(view.run, other), found.sizes, bend)
                 for other in view.once(bursts)
                 if other is not m
             ):
@@ -342,7 +342,8 @@ def _other_cause(view: View, found: _Found) -> Answer | None:
         return unknown(said, evidence=[*ids([found.burst]), *ids(regained.shown)])
     recovery = view.once(_recovery)
     if recovery is not None and recovery.is_none:
-        said = say("slc_cache_bytes.once_only", size=found.sizes[0])
+        code = "still_slow" if recovery.is_slow_at_once else "once_only"
+        said = say(f"slc_cache_bytes.{code}", size=found.sizes[0])
         return unknown(said, evidence=recovery.evidence)
     if recovery is None and write_buffer.writes_through(view):
         said = say("slc_cache_bytes.cache_or_map", size=found.sizes[0])
@@ -389,6 +390,8 @@ class _Recovered:
     bounds: tuple[float, float]
     misfit: float
     evidence: list[str]
+    is_slow_at_once: bool
+    """Whether the burst after the pause is nearer to the slow rate from its start on."""
 
     @property
     def is_none(self) -> bool:
@@ -414,7 +417,9 @@ def _recovery(view: View) -> _Recovered | None:
     rounds = ROUND_MARGIN * buffer.round_bytes / found.sizes[0] if buffer else 0.0
     margin = 2 * _MARGIN + rounds
     bounds = (min(share, low, high) - margin, max(share, low, high) + margin)
-    return _Recovered(share, bounds, again.misfit, ids([found.burst, rested[-1]]))
+    usual = math.sqrt(found.bend.fast_rate * found.bend.slow_rate)
+    slow = curve.rate(0.0, found.sizes[0]) < usual
+    return _Recovered(share, bounds, again.misfit, ids([found.burst, rested[-1]]), slow)
 
 
 def _detail(found: _Found) -> dict[str, object]:

@@ -308,17 +308,21 @@ def _misfit(accepted: Floats, times: Floats, first: float, last: float) -> float
     return float(np.mean((values @ basis - times) ** 2))
 
 
-def passes(curve: Curve, sizes: tuple[float, float, float]) -> bool:
+def passes(curve: Curve, sizes: tuple[float, float, float], bend: Bend) -> bool:
     """Whether another burst to the erased drive went on at one rate where a cache of this size, or
     of the least or the greatest that it may have, ends. A cache is empty in both; what slows down
-    one of them may be heat, a limit of the rate by volume or time, or other work.
+    one of them may be heat, a limit of the rate by volume or time, or other work. A burst that is
+    nearer to the slow rate from its start found the cache full, which may be emptied late.
 
     Args:
         curve: the curve of the other burst.
         sizes: the size of the cache, and the least and the greatest that it may have, in bytes.
+        bend: the end of the cache in the first burst.
     """
     _, low, high = sizes
     total = float(curve.count_bytes[-1])
     if total < (1 + _SEEN_PAST) * high:
         return False
-    return curve.rate(low / 2, low) < SLOWER_MIN * curve.rate(high, total)
+    before = curve.rate(low / 2, low)
+    fast = before > math.sqrt(bend.fast_rate * bend.slow_rate)
+    return fast and before < SLOWER_MIN * curve.rate(high, total)

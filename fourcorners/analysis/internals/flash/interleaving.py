@@ -282,6 +282,8 @@ class Seen:
         reads over more are. A hash of the address leaves such a step out."""
         if (turn := self.turn) is None or (stripe := self.stripe_bytes) is None:
             return False
+        if self.conflicts_between_turns:
+            return False
         once, twice = turn * stripe, 2 * turn * stripe
         if once not in self.window or twice not in self.window or twice not in self.pair:
             return False
@@ -304,6 +306,16 @@ class Seen:
         # The first of them gave the turn.
         later = sum(d // stripe % turn == 0 for d in told) - 1
         return True if turn**-later <= FALSE_ALARM else None
+
+    @property
+    def conflicts_between_turns(self) -> bool:
+        """Whether places conflict that are no whole turns apart, as where a hash of the address
+        tells the die: neither banks of dies nor planes of a die make them."""
+        stripe, turn = self.stripe_bytes, self.turn
+        if stripe is None or turn is None:
+            return False
+        apart = [d // stripe for d in self.pair if d % stripe == 0 and self._conflicts(d)]
+        return any(n % turn for n in apart)
 
     @property
     def bank_bytes(self) -> int | None:

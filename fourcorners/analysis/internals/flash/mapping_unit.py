@@ -170,6 +170,8 @@ def placement(view: View) -> Answer:
         if gain := view.once(_one_at_a_time):
             # Where there is one unit, all data lie on it.
             return unknown(say("one_unit", gain=gain), detail=detail)
+        if seen is not None and seen.conflicts_between_turns:
+            return unknown(say("no_turns"), detail=detail)
         # Where the dies are in banks whose number does not show, other distances conflict as well.
         if seen is None or seen.units is None or seen.keeps_turns is None:
             return anywhere

@@ -56,6 +56,13 @@ class QueueEnd:
                 return None, None
         return depths[-1], None
 
+    @property
+    def slows(self) -> bool:
+        """Whether reads wait long while many of the other place are outstanding, from whichever
+        depth on."""
+        rates = list(self.rates.values())
+        return bool(rates) and rates[-1] < _WAITS_LONG * max(rates)
+
     def wanted(self) -> list[int]:
         """The depths to measure next; the list is empty when the queue depth is known."""
         if not self.rates:
