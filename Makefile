@@ -15,7 +15,8 @@ export EXTENSION_PROFILE ?= release
 READY := $(VENV)/.ready-$(EXTENSION_PROFILE)
 export PIP_QUIET := 1
 CONSTRAINTS := .ci/constraints.txt
-export PIP_CONSTRAINT := $(CURDIR)/$(CONSTRAINTS)
+# Relative, as pip takes a space for the end of a path.
+export PIP_CONSTRAINT := $(CONSTRAINTS)
 
 .PHONY: help demo test test-rust test-python lint lint-rust lint-python format docs linkcheck clean
 .DEFAULT_GOAL := help
