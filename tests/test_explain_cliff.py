@@ -15,6 +15,8 @@ def test_a_cliff_lies_within_its_part() -> None:
     # 0.4 of the part at the old pace and 0.6 at the new one.
     assert cliff.written_bytes == pytest.approx(2040)
     assert find_cliff([(100, 1.0)] * 40) is None
+    # Too few parts follow.
+    assert find_cliff([(100, 1.0)] * 40 + [(100, 5.0)] * 2) is None
     # Other load makes any part slow.
     chance = np.random.default_rng(1)
     assert find_cliff([(100, elapsed) for elapsed in chance.exponential(1.0, 120)]) is None

@@ -203,11 +203,11 @@ def _averages_out(times: Floats) -> bool:
     """Whether times of parts differ by chance: the means of several in a row are about alike, and
     differ by no more and no less than those of times that do not depend on each other. What lasts
     makes them differ by more, and what comes at equal distances by less."""
-    groups = len(times) // PARTS_AHEAD
-    if groups < _MEANS_MIN:
+    groups, variance = len(times) // PARTS_AHEAD, float(times.var(ddof=1))
+    if groups < _MEANS_MIN or variance == 0:
         return False
     means = times[len(times) % PARTS_AHEAD :].reshape(groups, PARTS_AHEAD).mean(axis=1)
-    squares = float(np.sum((means - means.mean()) ** 2)) * PARTS_AHEAD / float(times.var(ddof=1))
+    squares = float(np.sum((means - means.mean()) ** 2)) * PARTS_AHEAD / variance
     low, high = scipy.stats.chi2.ppf((FALSE_ALARM, 1 - FALSE_ALARM), groups - 1)
     return not varies(means) and bool(low < squares < high)
 
