@@ -1,6 +1,7 @@
 """Dangerous situations: devices that are in use, and those that cannot be written."""
 
 import contextlib
+import fcntl
 import os
 import stat
 import subprocess
@@ -19,6 +20,11 @@ from dangers import (
     released,
     run,
 )
+
+_LOOP_ADD, _LOOP_REMOVE = 0x4C80, 0x4C81
+"""LOOP_CTL_ADD and LOOP_CTL_REMOVE of linux/loop.h."""
+_LOOP = 4711
+"""A number of a loop device that is far from those that are given out, the lowest free ones."""
 
 # Devices in use
 
@@ -236,9 +242,17 @@ def a_disk_set_read_only(folder: Path) -> Iterator[Danger]:
 
 @danger
 def a_loop_device_with_nothing_attached(folder: Path) -> Iterator[Danger]:
+    """Of a number of its own: one that is free goes to any test that runs beside this one."""
     with disk(folder) as one:
-        pass
-    yield Danger(destroy(one.device), "no", [one.image])
+        loop = os.makedev(os.major(Path(one.device).stat().st_rdev), _LOOP)
+    node = folder / "loop"
+    os.mknod(node, stat.S_IFBLK | 0o600, loop)
+    with Path("/dev/loop-control").open("rb") as control:
+        fcntl.ioctl(control, _LOOP_ADD, _LOOP)
+        try:
+            yield Danger(destroy(node), "no", [one.image])
+        finally:
+            fcntl.ioctl(control, _LOOP_REMOVE, _LOOP)
 
 
 @danger
