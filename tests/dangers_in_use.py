@@ -23,8 +23,9 @@ from dangers import (
 
 _LOOP_ADD, _LOOP_REMOVE = 0x4C80, 0x4C81
 """LOOP_CTL_ADD and LOOP_CTL_REMOVE of linux/loop.h."""
-_LOOP = 4711
-"""A number of a loop device that is far from those that are given out, the lowest free ones."""
+_LOOP = 2**16 + os.getpid() % 2**16
+"""A number of a loop device that is far from those that are given out, the lowest free ones, and
+that no other session of tests takes."""
 
 # Devices in use
 

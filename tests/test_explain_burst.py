@@ -139,6 +139,14 @@ def test_a_cache_that_is_emptied_for_each_write_and_too_slowly_in_a_pause(tmp_pa
     )
 
 
+def test_a_cache_that_no_pause_empties_is_not_told_as_other_load(tmp_path: Path) -> None:
+    """A drive that folds its cache only when it is full is slow from the start after the pause."""
+    sections = dict(_cached_ssd(48, "fold"))
+    sections["slc_cache"] = {**sections["slc_cache"], "idle_delay": Seconds(1000.0)}
+    assert probed(PROBE, sections, tmp_path)["slc_cache_bytes"].value is None
+    assert code("slc_cache_bytes", tmp_path) == "slc_cache_bytes.still_slow"
+
+
 def test_a_buffer_that_fills_late_is_no_slc_cache(tmp_path: Path) -> None:
     # Flash writes at 0.82 of the link's rate.
     late = small_ssd(

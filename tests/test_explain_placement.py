@@ -104,20 +104,26 @@ def _alike_everywhere(unit: int) -> FakeRun:
     return run
 
 
-@pytest.mark.parametrize(("units", "value"), [(7, None), (8, 0.0)])
-def test_multiples_of_powers_of_two_lie_on_an_odd_number_of_units_anyway(
-    units: int, value: float | None
+@pytest.mark.parametrize(
+    ("units", "between", "code"), [(7, (), "odd"), (8, (), "dynamic"), (8, (21, 37), "no_turns")]
+)
+def test_writes_alike_everywhere_show_no_address_where_dies_take_turns(
+    units: int, between: tuple[int, ...], code: str
 ) -> None:
+    """Multiples of powers of two lie on all of an odd number of units anyway. Of a hash of the
+    address, places conflict that are no whole turns apart."""
     stripe = 4096
     run = _alike_everywhere(stripe)
     places = [("window", PointAxis.WINDOW, 4096 << k, min(2.0**k, units)) for k in range(9)]
     for n in range(1, 65):
-        places.append(("pair", PointAxis.DISTANCE, n * stripe, 1.0 if n % units == 0 else 2.0))
+        meets = n % units == 0 or n in between
+        places.append(("pair", PointAxis.DISTANCE, n * stripe, 1.0 if meets else 2.0))
     for kind, axis, number, gain in places:
         point: dict[str, Any] = {axis: number}
         run.add(f"probe-conflicts/{kind}/{number}", "read", iops=1e4 * gain, **point)
     found = mapping_unit.placement(view_of(run, log_blocks=0.0))
-    assert found.value == value
+    assert found.said.code == code
+    assert found.value == (0.0 if code == "dynamic" else None)
 
 
 @pytest.mark.parametrize(("deep", "told"), [(2_900, False), (11_600, True)])

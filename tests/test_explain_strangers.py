@@ -262,6 +262,17 @@ def test_reads_that_wait_for_their_turn_to_complete_do_not_show_a_short_queue(
     assert command_queue.queue_depth(view_of(run)).value == depth
 
 
+@pytest.mark.parametrize(("last", "code"), [(1.0, "no_wait"), (0.56, "uneven")])
+def test_reads_that_hang_do_not_make_a_queue_without_an_end(
+    last: float, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rates = {32: 1.0, 48: 1.04, 64: 1 - (1 - last) / 2, 96: last, 128: last}
+    seen = Seen({4096: 1e4, 8192: 2e4}, beside={k: 2.5e4 * rate for k, rate in rates.items()})
+    monkeypatch.setattr(conflicting_reads, "seen", lambda view: seen)
+    found = command_queue.queue_depth(view_of(FakeRun()))
+    assert (found.value, found.said.code) == (None, code)
+
+
 def test_a_memory_of_whole_pages_leaves_reading_ahead_unknown_in_words() -> None:
     """Reads in sequence find most of a page that a read before them brought into memory."""
     run = FakeRun()

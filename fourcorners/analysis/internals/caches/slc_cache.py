@@ -417,8 +417,7 @@ def _recovery(view: View) -> _Recovered | None:
     rounds = ROUND_MARGIN * buffer.round_bytes / found.sizes[0] if buffer else 0.0
     margin = 2 * _MARGIN + rounds
     bounds = (min(share, low, high) - margin, max(share, low, high) + margin)
-    usual = math.sqrt(found.bend.fast_rate * found.bend.slow_rate)
-    slow = curve.rate(0.0, found.sizes[0]) < usual
+    slow = curve.rate(0.0, found.sizes[0]) < found.bend.middle_rate
     return _Recovered(share, bounds, again.misfit, ids([found.burst, rested[-1]]), slow)
 
 

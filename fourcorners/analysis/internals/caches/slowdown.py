@@ -84,6 +84,12 @@ class Bend:
     """The bend before it, from which the rate before it lasts: 0 where both may be one bend."""
 
     @property
+    def middle_rate(self) -> float:
+        """The rate that is as many times the slow one as the fast one is times it, in bytes per
+        second."""
+        return math.sqrt(self.fast_rate * self.slow_rate)
+
+    @property
     def falls(self) -> bool:
         """Whether the rate is lower after it."""
         return self.fast_rate >= SLOWER_MIN * self.slow_rate
@@ -312,7 +318,7 @@ def passes(curve: Curve, sizes: tuple[float, float, float], bend: Bend) -> bool:
     """Whether another burst to the erased drive went on at one rate where a cache of this size, or
     of the least or the greatest that it may have, ends. A cache is empty in both; what slows down
     one of them may be heat, a limit of the rate by volume or time, or other work. A burst that is
-    nearer to the slow rate from its start found the cache full, which may be emptied late.
+    nearer to the slow rate from its start on may have found the cache full.
 
     Args:
         curve: the curve of the other burst.
@@ -324,5 +330,4 @@ def passes(curve: Curve, sizes: tuple[float, float, float], bend: Bend) -> bool:
     if total < (1 + _SEEN_PAST) * high:
         return False
     before = curve.rate(low / 2, low)
-    fast = before > math.sqrt(bend.fast_rate * bend.slow_rate)
-    return fast and before < SLOWER_MIN * curve.rate(high, total)
+    return bend.middle_rate < before < SLOWER_MIN * curve.rate(high, total)

@@ -36,7 +36,8 @@ FRESH_PARTS = 4
 """The median of so many first parts is the time of a part before the cliff."""
 
 _VARIES_MIN = 0.3
-"""The largest range of the middle 80 % of the parts before a cliff, over their median."""
+"""The largest range of the middle 80 % of the times of parts before a cliff, or of the means of
+several of them, over their median."""
 
 _USUAL_QUANTILE, _USUAL_FACTOR, _RISE_SEEN = 0.9, 1.5, 0.02
 """This quantile of the rises is the usual variation before the cliff. The first part of the cliff

@@ -147,9 +147,9 @@ def queue_depth(view: View) -> Answer:
         detail |= {"beside": list(seen.beside), "beside_iops": list(seen.beside.values())}
         depth = seen.queue_depth
         if depth is None:
-            said = say("uneven" if seen.queue.slows else "no_wait", most=max(seen.beside))
-            if seen.is_shared:
-                said = say("shared")
+            most = max(seen.beside)
+            said = say("uneven", most=most) if seen.queue.slows else say("no_wait", most=most)
+            said = say("shared") if seen.is_shared else said
             return unknown(said, detail=detail, evidence=evidence)
         gain = max(by_depth.values()) / by_depth[1] if 1 in by_depth else 0.0
         # One more command than the drive accepts can be on its way to or from the host.

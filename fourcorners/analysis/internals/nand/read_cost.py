@@ -380,7 +380,8 @@ def _page_waits(
 
 
 def _of_two_dies(view: View, kind: str, die_s: float | None) -> list[int]:
-    """How many stripes the pairs of a kind are apart that surely share no die."""
+    """How many stripes the pairs of a kind are apart whose reads are of two dies, as far as the
+    levels of waits, or the waits themselves, show it."""
     latency_s = view.once(conflicting_reads.pairs, kind).latency_s
     least_s = min(latency_s.values(), default=0.0)
     return [n for n, s in latency_s.items() if _shares_no_die(view, n, 2 * (s - least_s), die_s)]
